@@ -1,5 +1,5 @@
-# Flags of src/orrery/kernels/isa_<set>.cc: each is the same kernels for one instruction set, chosen at run time. Nothing else
-# is compiled with them (src/orrery/kernels/lanes.h tells why). On other processors than x86-64 the portable set and the
+# Flags of src/orrery/runtime/kernels/compiled/isa_<set>.cc: each is the same kernels for one instruction set, chosen at run time. Nothing else
+# is compiled with them (src/orrery/runtime/kernels/compiled/lanes.h tells why). On other processors than x86-64 the portable set and the
 # emulation of tiles alone are built.
 set(avx2 -mavx2 -mfma -mf16c)
 set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
@@ -7,7 +7,7 @@ set(avx512_vnni ${avx512} -mavx512vnni)
 set(avx512_bf16 ${avx512_vnni} -mavx512bf16)
 set(amx ${avx512_bf16} -mamx-tile -mamx-bf16 -mamx-int8 -fno-exceptions) # tiles are given up on return, not while unwinding
 foreach(set portable amx_emulated avx2 avx512 avx512_vnni avx512_bf16 amx)
-  set(flags ${${set}})
+  set(flags $<$<CONFIG:Release>:-O3> ${${set}})
   # Vectors inline into functions of the same file only: how they would be passed does not matter.
   list(APPEND flags -Wno-psabi)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -15,11 +15,11 @@ foreach(set portable amx_emulated avx2 avx512 avx512_vnni avx512_bf16 amx)
     list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
   # A precompiled header has the flags of the rest.
-  set_source_files_properties(src/orrery/kernels/isa_${set}.cc PROPERTIES COMPILE_OPTIONS "${flags}"
+  set_source_files_properties(src/orrery/runtime/kernels/compiled/isa_${set}.cc PROPERTIES COMPILE_OPTIONS "${flags}"
                               SKIP_PRECOMPILE_HEADERS ON)
 endforeach()
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   foreach(set avx2 avx512 avx512_vnni avx512_bf16 amx)
-    set_source_files_properties(src/orrery/kernels/isa_${set}.cc PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(src/orrery/runtime/kernels/compiled/isa_${set}.cc PROPERTIES HEADER_FILE_ONLY ON)
   endforeach()
 endif()

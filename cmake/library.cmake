@@ -1,8 +1,8 @@
-# orrery::orrery: the floors up to `library` as one archive, with position-independent code; what a project links that found
+# orrery::orrery: the rooms up to `library` as one archive, with position-independent code; what a project links that found
 # this one with find_package or took it in with add_subdirectory.
 set(objects)
-foreach(floor ${ORRERY_LIBRARY_FLOORS})
-  list(APPEND objects $<TARGET_OBJECTS:${floor}>)
+foreach(room ${ORRERY_LIBRARY_ROOMS})
+  list(APPEND objects $<TARGET_OBJECTS:${room}>)
 endforeach()
 add_library(orrery_archive STATIC ${objects})
 add_library(orrery::orrery ALIAS orrery_archive)

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "orrery/report/schema_check_test_util.h"
+#include "orrery/present/schema_check_test_util.h"
 
 int main(int count, char** arguments) {
   int complaints = 0;

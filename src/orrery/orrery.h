@@ -12,23 +12,23 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/override.h"
-#include "orrery/cluster/evaluate.h"
-#include "orrery/dataflow/optimize.h"
-#include "orrery/energy/component.h"
-#include "orrery/energy/estimate.h"
-#include "orrery/machine/chip.h"
-#include "orrery/nest/model.h"
-#include "orrery/nest/search.h"
-#include "orrery/nest/sparse_design.h"
-#include "orrery/scenario/validate.h"
-#include "orrery/workload/einsum.h"
-#include "orrery/workload/plain_transformer.h"
-#include "orrery/workload/transformer.h"
-#include "orrery/workload/transformer_facts.h"
-#include "orrery/workload/transformer_operators.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/base/text/override.h"
+#include "orrery/describe/energy/component.h"
+#include "orrery/describe/energy/estimate.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/describe/workload/plain_transformer.h"
+#include "orrery/describe/workload/transformer.h"
+#include "orrery/describe/workload/transformer_facts.h"
+#include "orrery/describe/workload/transformer_operators.h"
+#include "orrery/engines/cluster/model/evaluate.h"
+#include "orrery/engines/dataflow/search/optimize.h"
+#include "orrery/engines/nest/model/model.h"
+#include "orrery/engines/nest/search/search.h"
+#include "orrery/engines/nest/sparse/sparse_design.h"
+#include "orrery/verbs/validate/run.h"
 
 namespace orrery {
 
@@ -210,6 +210,6 @@ dataflow::Setup setup_from_text(const std::string& text, const Reading& how = {}
 dataflow::Placement place(const dataflow::Setup& setup, const dataflow::PlaceLimits& limits = {});
 
 // Predictions of the catalogue's measured training runs; `tables`: only those of these names.
-std::vector<scenario::ValidatedSet> validate(const std::vector<std::string>& tables = {}, const Reading& how = {});
+std::vector<verbs::ValidatedSet> validate(const std::vector<std::string>& tables = {}, const Reading& how = {});
 
 }  // namespace orrery

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # casts.sh ROOT: no rounded floating value becomes an integer unchecked. Beyond 2^63, and of nan, such a cast has no
-# defined value, and a wrong number follows without a trace. base/whole_number.h has the checked conversions.
+# defined value, and a wrong number follows without a trace. base/numbers/whole_number.h has the checked conversions.
 set -euo pipefail
 cd "${1:-.}"
 
@@ -19,7 +19,7 @@ awk '
     integer = "static_cast<(base::|std::)?(Count|u?int|u?int[0-9]+_t|size_t|long|long long|unsigned)>\\("
     rounded = "[ ]*std::(ceil|floor|round|trunc|rint|nearbyint|sqrt|pow|exp|log|log2|log10|ldexp)\\("
     if (line ~ integer rounded || line ~ /(^|[^a-z_])l?l(round|rint)\(/) {
-      printf "%s:%d: a floating value becomes an integer; use base/whole_number.h\n", FILENAME, number
+      printf "%s:%d: a floating value becomes an integer; use base/numbers/whole_number.h\n", FILENAME, number
       breaches++
     }
   }

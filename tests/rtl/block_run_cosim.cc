@@ -1,6 +1,6 @@
 // Packed blocks that a number in the stimulus draws; outputs as they leave, maxima and sums at the end.
-#include "orrery/array/block_run.h"
-#include "orrery/array/mask_decoder.h"
+#include "orrery/engines/accelerator/units/block_run.h"
+#include "orrery/engines/accelerator/units/mask_decoder.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

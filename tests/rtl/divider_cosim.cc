@@ -1,4 +1,4 @@
-#include "orrery/array/divider.h"
+#include "orrery/engines/accelerator/units/divider.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

@@ -1,4 +1,4 @@
-#include "orrery/array/exp_unit.h"
+#include "orrery/engines/accelerator/units/exp_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/goldens.h"
 

@@ -8,8 +8,8 @@
 
 #include <source_dir.h>
 
-#include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/text/text_file.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::rtl {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "orrery/array/driver.h"
-#include "orrery/array/tile_arithmetic.h"
+#include "orrery/engines/accelerator/driver.h"
+#include "orrery/engines/accelerator/tile_arithmetic.h"
 #include "tests/rtl/bench.h"
 
 namespace orrery::rtl {

@@ -1,4 +1,4 @@
-#include "orrery/array/log2_unit.h"
+#include "orrery/engines/accelerator/units/log2_unit.h"
 #include "tests/rtl/bench.h"
 
 namespace orrery::rtl {

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "orrery/array/mask_decoder.h"
+#include "orrery/engines/accelerator/units/mask_decoder.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

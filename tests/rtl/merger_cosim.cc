@@ -1,7 +1,7 @@
 // Jobs that a number in the stimulus draws: a block, or the outputs of some queries; every output in its cycle.
 #include <bit>
 
-#include "orrery/array/merger_unit.h"
+#include "orrery/engines/accelerator/units/merger_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "orrery/array/pack_unit.h"
+#include "orrery/engines/accelerator/units/pack_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 #include "tests/rtl/goldens.h"

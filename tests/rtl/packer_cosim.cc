@@ -1,7 +1,7 @@
 // The packer's blocks, as its writes leave them in a buffer, against the model's.
 #include <bit>
 
-#include "orrery/array/packer_unit.h"
+#include "orrery/engines/accelerator/units/packer_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

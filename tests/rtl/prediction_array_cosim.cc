@@ -1,7 +1,7 @@
 #include <cmath>
 #include <functional>
 
-#include "orrery/array/prediction_array.h"
+#include "orrery/engines/accelerator/units/prediction_array.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 #include "tests/rtl/goldens.h"

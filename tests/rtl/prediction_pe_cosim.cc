@@ -1,5 +1,5 @@
 // The module is the second PE of a row of two, the model the row.
-#include "orrery/array/prediction_array.h"
+#include "orrery/engines/accelerator/units/prediction_array.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

@@ -2,7 +2,7 @@
 // at the end.
 #include <bit>
 
-#include "orrery/array/predictor_unit.h"
+#include "orrery/engines/accelerator/units/predictor_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

@@ -1,5 +1,5 @@
 // Jobs that a number in the stimulus draws: constants and rows; every code in its cycle.
-#include "orrery/array/quantiser_unit.h"
+#include "orrery/engines/accelerator/units/quantiser_unit.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

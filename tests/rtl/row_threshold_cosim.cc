@@ -1,4 +1,4 @@
-#include "orrery/array/score_unit.h"
+#include "orrery/engines/accelerator/units/score_unit.h"
 #include "tests/rtl/bench.h"
 
 namespace orrery::rtl {

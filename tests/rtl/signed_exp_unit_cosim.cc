@@ -1,4 +1,4 @@
-#include "orrery/array/signed_exp_unit.h"
+#include "orrery/engines/accelerator/units/signed_exp_unit.h"
 #include "tests/rtl/bench.h"
 
 namespace orrery::rtl {

@@ -1,7 +1,7 @@
 // Random commands, words and numbers for an array of PEs, or a row of it.
 #pragma once
 
-#include "orrery/array/sparse_array.h"
+#include "orrery/engines/accelerator/units/sparse_array.h"
 #include "tests/rtl/bench.h"
 #include "tests/rtl/clocked.h"
 

@@ -15,13 +15,13 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/budget.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/write_for.h"
-#include "orrery/cost/budget.h"
+#include "orrery/program/write_for.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 std::string not_whole(const std::string& text, base::Count most, base::Count least = 1) {
@@ -282,7 +282,7 @@ void CommandLine::seed(std::uint64_t& value, const std::string& what) {
 }
 
 void CommandLine::memory(std::size_t& bytes) {
-  const std::size_t most = cost::memory_allowed().value_or(std::numeric_limits<std::size_t>::max());
+  const std::size_t most = base::memory_allowed().value_or(std::numeric_limits<std::size_t>::max());
   bytes = std::min(bytes, most);
   meant("--memory", "SIZE", "Memory for the search, such as 512M or 2G (default 1G, or what the system allows)",
         [&bytes, most](const std::string& text) { bytes = std::min(amount_of_memory(text), most); });
@@ -358,4 +358,4 @@ std::size_t CommandLine::index_of(const std::string& option, const std::string& 
   return static_cast<std::size_t>(found - known.begin());
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

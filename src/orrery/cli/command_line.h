@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/override.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/base/text/override.h"
 #include "orrery/cli/console.h"
 
 namespace CLI {
@@ -22,7 +22,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 using Arguments = std::vector<std::string>;
 using Settings = base::Overrides;  // in order
@@ -112,4 +112,4 @@ class CommandLine {
   std::map<std::string, std::vector<std::string>> offered_;
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

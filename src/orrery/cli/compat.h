@@ -1,4 +1,5 @@
-// `--compat NAME`: an original is reproduced, or one defect of it (base/defect.h). One original of an engine at a time.
+// `--compat NAME`: an original is reproduced, or one defect of it (base/diagnostics/defect.h). One original of an
+// engine at a time.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/defect.h"
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/diagnostics/defect.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/command_line.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 // False: no original and no defect of `table` is called so. Two originals of it are refused (O1102).
 template <typename Set, std::size_t kSize>
@@ -44,4 +45,4 @@ template <typename... Table>
          base::did_you_mean(name, originals, base::did_you_mean(name, defects, known)));
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -4,9 +4,9 @@
 #include <ostream>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 enum ExitCode : int {
   kDone = 0,
@@ -32,4 +32,4 @@ void report(const Console& console, const std::vector<base::Diagnostic>& diagnos
 // The same for what ends the command without an answer; with --json a document on `out` takes the answer's place.
 void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics);
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

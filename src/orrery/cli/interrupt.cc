@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 // A signal handler can reach nothing but a global.
@@ -83,4 +83,4 @@ const std::atomic<bool>* InterruptGuard::flag() const {
   return &stop_requested;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 // A question that was interrupted before there was any answer; `run` ends with 130.
 struct StoppedWithoutAnswer : base::InputError {
@@ -26,4 +26,4 @@ class InterruptGuard {
   const std::atomic<bool>* flag() const;
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

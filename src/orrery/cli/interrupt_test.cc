@@ -6,7 +6,7 @@
 #include <csignal>
 #include <thread>
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 TEST(Interrupt, SetsTheFlagAndLeavesTheProgramAlive) {
@@ -74,4 +74,4 @@ TEST(Interrupt, IsForgottenByTheNextSearch) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 namespace {
 
@@ -70,4 +70,4 @@ double bandwidth(const std::string& text) {
   return scaled(text, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"}, 3);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 // The number that `text` begins with, and what follows it; not a number where there is none. Decimals only:
 // std::strtod would read 0x10, too.
@@ -24,4 +24,4 @@ double frequency(const std::string& text);
 // Bytes a second of "128GB/s", "1.5 TB/s"; a number without a unit counts in GB/s; infinity of "unlimited". 0: none.
 double bandwidth(const std::string& text);
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 namespace fs = std::filesystem;
 
@@ -66,9 +66,9 @@ void write_file(const std::string& path, const std::string& content) {
     base::fail("O1105", fmt::format("`{}` cannot be written", path), {}, "is there room, and may you write there?");
 }
 
-void write_files(const std::string& folder, const std::vector<scenario::OutputFile>& files) {
+void write_files(const std::string& folder, const std::vector<OutputFile>& files) {
   make_folder(folder);
-  for (const scenario::OutputFile& file : files) write_file((fs::path(folder) / file.name).string(), file.text);
+  for (const OutputFile& file : files) write_file((fs::path(folder) / file.name).string(), file.text);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/scenario/output_file.h"
+#include "orrery/inputs/output_file.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 // Throws InputError O1104 when `directory` holds one of `names` and `force` is not set, O1105 when it can neither be
 // made nor be written. Makes nothing yet; "" is not a folder.
@@ -19,6 +19,6 @@ void check_file(const std::string& path);
 // All throw InputError O1105.
 void make_folder(const std::string& path);
 void write_file(const std::string& path, const std::string& content);
-void write_files(const std::string& folder, const std::vector<scenario::OutputFile>& files);  // makes the folder
+void write_files(const std::string& folder, const std::vector<OutputFile>& files);  // makes the folder
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -7,16 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/shared_options.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 using base::Count;
-using sparse::EmptyRows;
-using sparse::Normalise;
-using sparse::PredictorKind;
+using masks::EmptyRows;
+using masks::Normalise;
+using masks::PredictorKind;
 
 constexpr Count kMostSize = Count{1} << 30;
 
@@ -93,7 +93,7 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
              [&](const std::string& text) { options.threshold = threshold_of(text); });
   if (clips)
     line.count("--bits", options.bits,
-               "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", sparse::kExactBits,
+               "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", masks::kExactBits,
                2);
   else
     line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
@@ -128,20 +128,20 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
 }
 
 std::string packing_named(const std::string& text) {
-  const std::vector<std::string> known = sparse::packing_names();
+  const std::vector<std::string> known = masks::packing_names();
   if (std::find(known.begin(), known.end(), text) != known.end()) return text;
   misuse("O1102", fmt::format("`--packing {}` is no scheme", text),
          base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
 }
 
-sparse::PredictorOptions settled(const PredictionOptions& options, EmptyRows usual) {
-  sparse::PredictorOptions p;
+masks::PredictorOptions settled(const PredictionOptions& options, EmptyRows usual) {
+  masks::PredictorOptions p;
   p.kind = options.predictor.value_or(PredictorKind::kThreshold);
   check_use(options, p.kind);
-  if (options.bits && *options.bits != sparse::kExactBits && (*options.bits % 2 != 0 || *options.bits > 8))
+  if (options.bits && *options.bits != masks::kExactBits && (*options.bits % 2 != 0 || *options.bits > 8))
     misuse("O1102", fmt::format("`--bits {}` is no width of codes", *options.bits),
            "give 2, 4, 6 or 8, or 32 for scores that are not quantised");
-  if (options.bits == sparse::kExactBits) {
+  if (options.bits == masks::kExactBits) {
     if (p.kind == PredictorKind::kRounds)
       misuse("O1103", "`--bits 32` means nothing to this predictor", "its rounds differ in bits: give 2, 4, 6 or 8");
     if (options.normalise || options.query_clip || options.key_clip)
@@ -161,4 +161,4 @@ sparse::PredictorOptions settled(const PredictionOptions& options, EmptyRows usu
   return p;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -1,6 +1,6 @@
 #include "orrery/cli/progress_line.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 constexpr const char* kWipe = "\r\x1b[K";
@@ -16,4 +16,4 @@ void ProgressLine::show(const std::string& text) {
   console_.err << kWipe << text << std::flush;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

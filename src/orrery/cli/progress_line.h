@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "orrery/base/stopwatch.h"
+#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/console.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 class ProgressLine {
  public:
@@ -25,4 +25,4 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

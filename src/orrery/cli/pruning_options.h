@@ -2,13 +2,13 @@
 #pragma once
 
 #include "orrery/cli/command_line.h"
-#include "orrery/scenario/pruned_model.h"
+#include "orrery/inputs/networks/pruned_model.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
-void declare_pruning(CommandLine& line, scenario::PruningRequest& request, bool calibrates = true);
+void declare_pruning(CommandLine& line, PruningRequest& request, bool calibrates = true);
 
 // Throws InputError O1103 where the model's own rule is put aside and none takes its place.
-void check_prunes(const scenario::PruningRequest& request);
+void check_prunes(const PruningRequest& request);
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

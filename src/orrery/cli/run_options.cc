@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "orrery/cli/shared_options.h"
-#include "orrery/scenario/train.h"
+#include "orrery/verbs/train/run.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
-void declare_run(CommandLine& line, scenario::RunQuestion& question, const std::string& instead) {
+void declare_run(CommandLine& line, RunQuestion& question, const std::string& instead) {
   line.text("--model", question.model, "NAME|FILE",
             instead.empty() ? "Model from the catalogue, or its config.json"
                             : instead + ": a model from the catalogue, or its config.json");
@@ -27,13 +27,12 @@ void declare_degree(CommandLine& line, const char* field, std::optional<base::Co
   line.count(option, value, what, base::find_field(cluster::fields(plan), field)->most);
 }
 
-void declare_sizes(CommandLine& line, scenario::RunQuestion& question) {
+void declare_sizes(CommandLine& line, RunQuestion& question) {
   declare_degree(line, "gpus", question.gpus, "Accelerators; default: the product of the degrees");
   declare_degree(line, "global_batch", question.global_batch, "Sequences per iteration");
 }
 
-void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& micro_batch,
-                    const std::string& open) {
+void declare_spread(CommandLine& line, RunQuestion& question, const std::string& micro_batch, const std::string& open) {
   declare_degree(line, "micro_batch", question.micro_batch, "Sequences per microbatch; default: " + micro_batch);
   declare_degree(line, "tp", question.tp, "Tensor-parallel degree; degrees not given are " + open);
   declare_degree(line, "pp", question.pp, "Pipeline stages");
@@ -42,4 +41,4 @@ void declare_spread(CommandLine& line, scenario::RunQuestion& question, const st
               "fp32, tf32, bf16 (default), fp8, mxfp8, nvfp4");
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

@@ -4,22 +4,21 @@
 #include <string>
 
 #include "orrery/cli/command_line.h"
-#include "orrery/scenario/run_question.h"
+#include "orrery/inputs/systems/run_question.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 // --model, --ignore, --like, --system, --chip, --seq. `instead`: of what the model is given, for help; empty: nothing.
-void declare_run(CommandLine& line, scenario::RunQuestion& question, const std::string& instead = "");
+void declare_run(CommandLine& line, RunQuestion& question, const std::string& instead = "");
 
 // --gpus, --global-batch.
-void declare_sizes(CommandLine& line, scenario::RunQuestion& question);
+void declare_sizes(CommandLine& line, RunQuestion& question);
 
 // --micro-batch, --tp, --pp, --dp, --precision. `micro_batch` and `open`: what becomes of it and of degrees that are
 // not given.
-void declare_spread(CommandLine& line, scenario::RunQuestion& question, const std::string& micro_batch,
-                    const std::string& open);
+void declare_spread(CommandLine& line, RunQuestion& question, const std::string& micro_batch, const std::string& open);
 
 // A number of a plan, under the name and within the range of cluster::fields.
 void declare_degree(CommandLine& line, const char* field, std::optional<base::Count>& value, const std::string& what);
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

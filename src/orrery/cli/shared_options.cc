@@ -2,7 +2,7 @@
 
 #include "orrery/cli/compat.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 namespace {
 
 void choose_compat(const std::string& name, DocumentRequest& documents) {
@@ -27,7 +27,7 @@ void declare(CommandLine& line, OutputFolder& output, const std::string& what_is
   line.toggle("--force", output.force, "Overwrite earlier results in DIR");
 }
 
-void declare_search(CommandLine& line, cost::Limits& limits, const std::string& threads, const std::string& seconds) {
+void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds) {
   limits.threads = 0;
   line.count("--threads,-j", limits.threads, threads, 4096);
   line.seconds("--time-limit", limits.seconds, seconds);
@@ -82,4 +82,4 @@ void declare_like(CommandLine& line, std::string& like) {
   line.text("--like", like, "TYPE", "Read the model's config.json as one of this `model_type`");
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

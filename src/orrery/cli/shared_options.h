@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/limits/budget.h"
 #include "orrery/cli/command_line.h"
-#include "orrery/cost/budget.h"
-#include "orrery/scenario/inputs.h"
+#include "orrery/inputs/inputs.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 struct OutputFolder {
   std::string directory;  // -o; empty: no files are written
@@ -17,10 +17,9 @@ struct OutputFolder {
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written);
 
 // --threads and --time-limit, with what they mean to the verb.
-void declare_search(CommandLine& line, cost::Limits& limits, const std::string& threads, const std::string& seconds);
+void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds);
 
 // Of verbs that read Timeloop's documents.
-using scenario::DocumentRequest;
 void declare_chips(CommandLine& line, DocumentRequest& documents);       // --chip
 void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --tables, --cacti, --set, --compat
 
@@ -31,4 +30,4 @@ void declare_unfold(CommandLine& line, bool& unfold);                          /
 // --define, --include, --ignore-density. `also`: what else a name may be, for the help.
 void declare_templates(CommandLine& line, DocumentRequest& documents, const std::string& also = "");
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

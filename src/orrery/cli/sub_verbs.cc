@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/cli/write_for.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/program/write_for.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 int run_sub_verb(const SubVerbs& verbs, const Arguments& arguments, Console& console) {
   std::vector<std::string> names;
@@ -37,4 +37,4 @@ int run_sub_verb(const SubVerbs& verbs, const Arguments& arguments, Console& con
   return kDone;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

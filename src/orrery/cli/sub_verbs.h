@@ -6,7 +6,7 @@
 #include "orrery/cli/command_line.h"
 #include "orrery/cli/console.h"
 
-namespace orrery::cli {
+namespace orrery::verbs {
 
 struct SubVerb {
   const char* name;
@@ -24,4 +24,4 @@ struct SubVerbs {
 // Runs the one that the first argument names, or shows them all. Throws InputError O1101 for another name.
 int run_sub_verb(const SubVerbs& verbs, const Arguments& arguments, Console& console);
 
-}  // namespace orrery::cli
+}  // namespace orrery::verbs

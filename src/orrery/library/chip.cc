@@ -6,17 +6,17 @@
 #include <stdexcept>
 #include <utility>
 
+#include "orrery/describe/machine/ranges.h"
 #include "orrery/formats/timeloop/architecture/apply_estimates.h"
 #include "orrery/formats/timeloop/documents/chip_reading.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/timeloop/documents/sparse_document.h"
 #include "orrery/formats/yaml/node.h"
+#include "orrery/inputs/catalogue/catalogue.h"
+#include "orrery/inputs/layers/estimators.h"
+#include "orrery/inputs/layers/read_layers.h"
 #include "orrery/library/reading.h"
-#include "orrery/machine/ranges.h"
 #include "orrery/orrery.h"
-#include "orrery/scenario/catalogue.h"
-#include "orrery/scenario/estimators.h"
-#include "orrery/scenario/read_layers.h"
 
 namespace orrery {
 namespace {
@@ -94,10 +94,10 @@ Chip Chip::described(const std::vector<std::shared_ptr<const base::SourceFile>>&
     base::fail("O1003", "no file has an `architecture`", {},
                "give the file that describes the chip, or the name of one in the catalogue");
   if (!read.components.empty()) {
-    scenario::EstimatorSetup setup;
+    verbs::EstimatorSetup setup;
     setup.catalogue = how.catalogue;
-    scenario::Estimators estimators(setup);
-    scenario::complete(read, estimators);
+    verbs::Estimators estimators(setup);
+    verbs::complete(read, estimators);
   }
   description->catalogue = how.catalogue;
   if (read.problem) {
@@ -111,7 +111,7 @@ Chip Chip::described(const std::vector<std::shared_ptr<const base::SourceFile>>&
 }
 
 Chip Chip::named(const std::string& name, const Reading& how) {
-  const scenario::ChipFile file = scenario::load_chip(library::directory_of(how), name);
+  const verbs::ChipFile file = verbs::load_chip(library::directory_of(how), name);
   Chip chip = described({file.file}, how);
   if (!file.normalisation) return chip;
   return chip.with_normalisation(described({file.normalisation->file}, how));
@@ -163,9 +163,9 @@ std::shared_ptr<const Chip::Rules> Chip::rules(const workload::Einsum& einsum) c
   if (read.sparse && reading.has_energy_tables()) {
     reading.price(*read.sparse, read.diagnostics);
   } else if (read.sparse && !reading.components().empty()) {
-    scenario::EstimatorSetup setup;
+    verbs::EstimatorSetup setup;
     setup.catalogue = description.catalogue;
-    const scenario::Estimates estimates = scenario::Estimators(setup).estimate(reading.components(), read.diagnostics);
+    const verbs::Estimates estimates = verbs::Estimators(setup).estimate(reading.components(), read.diagnostics);
     read.diagnostics.throw_if_errors();
     formats::timeloop::price_sparse_design(
         [&](const std::string& component) { return formats::timeloop::prices_in(*estimates, component); },

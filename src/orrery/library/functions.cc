@@ -6,16 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/version.h"
-#include "orrery/cluster/plan.h"
+#include "orrery/base/limits/version.h"
+#include "orrery/engines/cluster/model/plan.h"
+#include "orrery/engines/nest/search/relaxed/sparse_search.h"
+#include "orrery/engines/nest/sparse/sparse_model.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
+#include "orrery/inputs/layers/estimators.h"
+#include "orrery/inputs/layers/evaluate_layer.h"
 #include "orrery/library/reading.h"
-#include "orrery/nest/sparse_model.h"
-#include "orrery/nest/sparse_search.h"
 #include "orrery/orrery.h"
-#include "orrery/scenario/estimators.h"
-#include "orrery/scenario/evaluate_layer.h"
 
 namespace orrery {
 namespace {
@@ -122,7 +122,7 @@ nest::Evaluation evaluate(const Chip& chip, const workload::Einsum& einsum, cons
                           const nest::ModelOptions& options) {
   require_sound(einsum);
   const auto zeros = chip.zeros(einsum);
-  scenario::demand_fit(einsum, chip.value(), zeros.get(), mapping, {});
+  verbs::demand_fit(einsum, chip.value(), zeros.get(), mapping, {});
   return counted([&] {
     const nest::Model model(einsum, chip.value(), options, chip.space(einsum)->reuse);
     if (!zeros) return model.evaluate(mapping);
@@ -140,13 +140,13 @@ nest::Model evaluator(const Chip& chip, const workload::Einsum& einsum, const ne
 }
 
 struct Estimators::Known {
-  explicit Known(scenario::EstimatorSetup setup) : estimators(std::move(setup)), all(estimators.all()) {}
-  scenario::Estimators estimators;
+  explicit Known(verbs::EstimatorSetup setup) : estimators(std::move(setup)), all(estimators.all()) {}
+  verbs::Estimators estimators;
   const std::vector<std::unique_ptr<energy::Estimator>>& all;
 };
 
 Estimators::Estimators(const std::vector<std::string>& tables, const Reading& how) {
-  scenario::EstimatorSetup setup;
+  verbs::EstimatorSetup setup;
   setup.tables = tables;
   setup.catalogue = how.catalogue;
   known_ = std::make_shared<const Known>(std::move(setup));
@@ -188,8 +188,8 @@ dataflow::Placement place(const dataflow::Setup& setup, const dataflow::PlaceLim
   });
 }
 
-std::vector<scenario::ValidatedSet> validate(const std::vector<std::string>& tables, const Reading& how) {
-  return scenario::validate_training(library::directory_of(how), tables);
+std::vector<verbs::ValidatedSet> validate(const std::vector<std::string>& tables, const Reading& how) {
+  return verbs::validate_training(library::directory_of(how), tables);
 }
 
 }  // namespace orrery

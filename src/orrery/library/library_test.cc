@@ -10,14 +10,14 @@
 
 #include <source_dir.h>
 
-#include "orrery/base/parallel.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/limits/parallel.h"
+#include "orrery/describe/machine/flat_efficiency.h"
+#include "orrery/engines/nest/model/legality.h"
 #include "orrery/formats/timeloop/documents/documents.h"
-#include "orrery/machine/flat_efficiency.h"
-#include "orrery/nest/legality.h"
-#include "orrery/scenario/catalogue.h"
-#include "orrery/scenario/map_model.h"
-#include "orrery/scenario/train.h"
+#include "orrery/inputs/catalogue/catalogue.h"
+#include "orrery/inputs/layers/map_model.h"
+#include "orrery/verbs/train/run.h"
 
 namespace orrery {
 namespace {
@@ -44,7 +44,7 @@ TEST(Library, MapsABlockAsTheCommandLineDoes) {
   const MappedBlock mapped = map(chip, block);
 
   const std::string directory = catalogue_directory();
-  const scenario::ChipFile file = scenario::load_chip(directory, "gemmini");
+  const verbs::ChipFile file = verbs::load_chip(directory, "gemmini");
   ASSERT_EQ(mapped.operators.size(), block.size());
   double energy = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -151,12 +151,12 @@ TEST(Library, TextsAreRefusedWithTheirPlaces) {
 }
 
 TEST(Library, TrainsAsTheCommandLineDoes) {
-  scenario::TrainRequest request;
+  verbs::TrainRequest request;
   request.model = "gpt3-175b", request.system = "a100-selene";
   request.gpus = 1024, request.global_batch = 1536, request.tp = 8, request.pp = 8, request.dp = 16;
   request.recompute = cluster::Recompute::kSelective;
   EXPECT_EQ(train(Model::named("gpt3-175b"), System::named("a100-selene"), gpt3_plan()).iteration_s,
-            scenario::train(request).iteration.iteration_s);
+            verbs::train(request).iteration.iteration_s);
 }
 
 TEST(Library, RefusesPlansAndSizesThatCannotBe) {

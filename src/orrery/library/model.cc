@@ -4,17 +4,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "orrery/formats/huggingface/config.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
+#include "orrery/inputs/catalogue/catalogue.h"
+#include "orrery/inputs/systems/cluster_model.h"
 #include "orrery/library/reading.h"
 #include "orrery/orrery.h"
-#include "orrery/scenario/catalogue.h"
-#include "orrery/scenario/cluster_model.h"
 
 namespace orrery {
 
 struct Model::Description {
   workload::Transformer config;  // whose blocks run on a chip
-  scenario::TrainingModel trained;
+  verbs::TrainingModel trained;
   std::vector<Diagnostic> refused;  // why it cannot be trained
   std::vector<Diagnostic> warnings;
 };
@@ -31,8 +31,8 @@ workload::Transformer resized(const workload::Transformer& config, const cluster
 template <typename Description>
 void train_as(const workload::Transformer& transformer, const base::Overrides& overrides, Description& description) {
   try {
-    const cluster::Description asked = scenario::training_description(transformer, overrides);
-    description.trained = scenario::training_model(transformer, asked);
+    const cluster::Description asked = verbs::training_description(transformer, overrides);
+    description.trained = verbs::training_model(transformer, asked);
     description.config = resized(description.config, asked);
   } catch (const InputError& error) {
     description.refused = error.diagnostics;
@@ -48,7 +48,7 @@ std::shared_ptr<const Description> described(const Read& read, const Reading& ho
   base::Diagnostics warnings = std::move(blocks.diagnostics);
   const bool says = std::any_of(how.overrides.begin(), how.overrides.end(),
                                 [](const base::Override& set) { return set.path == "seq"; });
-  if (!says) scenario::warn_of_default_sequence(description->config, warnings);
+  if (!says) verbs::warn_of_default_sequence(description->config, warnings);
   description->warnings = warnings.all();
   try {
     train_as(read(Outside::kRefused).transformer, how.overrides, *description);
@@ -64,7 +64,7 @@ Model Model::named(const std::string& name, const Reading& how) {
   const std::string directory = library::directory_of(how);
   return Model(described<Description>(
       [&](Outside outside) {
-        return scenario::load_model(directory, name, {how.ignored, outside, how.like});
+        return verbs::load_model(directory, name, {how.ignored, outside, how.like});
       },
       how));
 }
@@ -116,14 +116,14 @@ const cluster::Model& Model::value() const {
 Model Model::with(const base::Overrides& sizes) const {
   value();  // what cannot be trained cannot be with other sizes, either
   auto description = std::make_shared<Description>(*description_);
-  const scenario::TrainingModel& before = description_->trained;
-  cluster::Description asked = scenario::training_description(before.transformer, sizes);
+  const verbs::TrainingModel& before = description_->trained;
+  cluster::Description asked = verbs::training_description(before.transformer, sizes);
   const auto says = [&](const char* field) {
     return std::any_of(sizes.begin(), sizes.end(), [&](const base::Override& set) { return set.path == field; });
   };
   if (!says("seq")) asked.as.seq = before.description.as.seq;
   if (!says("attention")) asked.as.attention = before.description.as.attention;
-  description->trained = scenario::training_model(before.transformer, asked);
+  description->trained = verbs::training_model(before.transformer, asked);
   description->config = resized(description_->config, asked);
   return Model(std::move(description));
 }

@@ -1,11 +1,11 @@
 #include "orrery/library/reading.h"
 
-#include "orrery/scenario/catalogue.h"
+#include "orrery/inputs/catalogue/catalogue.h"
 
 namespace orrery {
 
 std::string catalogue_directory() {
-  return scenario::catalogue_directory();
+  return verbs::catalogue_directory();
 }
 
 namespace library {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/orrery.h"
 
 namespace orrery::library {

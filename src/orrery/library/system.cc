@@ -1,17 +1,17 @@
 #include <memory>
 #include <utility>
 
+#include "orrery/describe/machine/roofline.h"
+#include "orrery/inputs/systems/system_reading.h"
 #include "orrery/library/reading.h"
-#include "orrery/machine/roofline.h"
 #include "orrery/orrery.h"
-#include "orrery/scenario/system_reading.h"
 
 namespace orrery {
 
 // A chip that the system's file names times its products, as in `orrery train`.
 struct System::Description {
   explicit Description(cluster::System system) : value(std::move(system)), roofline(value.accelerator) {}
-  explicit Description(scenario::SystemReading read)
+  explicit Description(verbs::SystemReading read)
       : value(std::move(read.system)),
         roofline(value.accelerator),
         chip(std::move(read.chip)),
@@ -20,17 +20,17 @@ struct System::Description {
 
   cluster::System value;
   machine::Roofline roofline;
-  std::unique_ptr<scenario::SystemChip> chip;
-  std::unique_ptr<scenario::ChipOperators> nests;  // refers to `chip`
+  std::unique_ptr<verbs::SystemChip> chip;
+  std::unique_ptr<verbs::ChipOperators> nests;  // refers to `chip`
   std::vector<Diagnostic> warnings;
 };
 
 System System::named(const std::string& name, const Reading& how) {
-  return System(std::make_shared<Description>(scenario::read_system(library::directory_of(how), name, how.overrides)));
+  return System(std::make_shared<Description>(verbs::read_system(library::directory_of(how), name, how.overrides)));
 }
 
 System System::from_text(const std::string& text, const Reading& how) {
-  return System(std::make_shared<Description>(scenario::with_chip(
+  return System(std::make_shared<Description>(verbs::with_chip(
       formats::orrery::read_system(library::directory_of(how), library::source(text), how.overrides))));
 }
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/energy/dram.h"
-#include "orrery/energy/library.h"
-#include "orrery/energy/technology.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/energy/dram.h"
+#include "orrery/describe/energy/library.h"
+#include "orrery/describe/energy/technology.h"
 
 namespace orrery::formats::accelergy {
 

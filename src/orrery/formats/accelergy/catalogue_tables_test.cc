@@ -10,9 +10,9 @@
 #include <rapidcheck/gtest.h>
 #include <source_dir.h>
 
-#include "orrery/base/refused_test_util.h"
-#include "orrery/energy/estimate.h"
-#include "orrery/energy/estimate_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/describe/energy/estimate.h"
+#include "orrery/describe/energy/estimate_test_util.h"
 
 namespace orrery::formats::accelergy {
 namespace {

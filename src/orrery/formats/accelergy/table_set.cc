@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/energy/value.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/describe/energy/attribute_value.h"
 #include "orrery/formats/csv/csv.h"
 #include "orrery/formats/yaml/node.h"
 

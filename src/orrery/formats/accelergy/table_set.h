@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/energy/estimation_table.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/energy/estimation_table.h"
 
 namespace orrery::formats::accelergy {
 

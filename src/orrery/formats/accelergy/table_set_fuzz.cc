@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/energy/estimation_table.h"
+#include "orrery/describe/energy/estimation_table.h"
 #include "orrery/formats/accelergy/catalogue_tables.h"
 #include "orrery/formats/accelergy/table_set.h"
 

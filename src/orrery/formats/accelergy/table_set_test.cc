@@ -9,8 +9,8 @@
 #include <rapidcheck/gtest.h>
 #include <source_dir.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/energy/estimate_test_util.h"
+#include "orrery/base/text/files_test_util.h"
+#include "orrery/describe/energy/estimate_test_util.h"
 
 namespace orrery::formats::accelergy {
 namespace {

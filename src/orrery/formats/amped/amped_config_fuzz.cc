@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/formats/amped/parameters.h"
+#include "orrery/formats/amped/amped_parameters.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

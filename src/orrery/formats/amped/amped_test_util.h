@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "orrery/base/refused_test_util.h"
-#include "orrery/formats/amped/parameters.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/formats/amped/amped_parameters.h"
 
 namespace orrery::formats::amped {
 

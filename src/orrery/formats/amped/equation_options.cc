@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/amped/unit_value.h"
 
 namespace orrery::formats::amped {

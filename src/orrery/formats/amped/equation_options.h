@@ -1,8 +1,8 @@
 // Constants and defects of the equations by name, as `--set equations.zero_gather=0` gives them.
 #pragma once
 
-#include "orrery/amped/equations.h"
-#include "orrery/formats/amped/config.h"
+#include "orrery/engines/amped/equations.h"
+#include "orrery/formats/amped/amped_config.h"
 
 namespace orrery::formats::amped {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/amped/equations.h"
+#include "orrery/engines/amped/equations.h"
 
 namespace orrery::formats::amped {
 

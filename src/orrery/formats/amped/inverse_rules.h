@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "orrery/amped/quantities.h"
+#include "orrery/engines/amped/quantities.h"
 
 namespace orrery::formats::amped {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::amped {
 namespace {

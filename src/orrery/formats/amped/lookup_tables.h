@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "orrery/formats/amped/config.h"
+#include "orrery/formats/amped/amped_config.h"
 
 namespace orrery::formats::amped {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/amped/equations.h"
-#include "orrery/formats/amped/parameters.h"
+#include "orrery/engines/amped/equations.h"
+#include "orrery/formats/amped/amped_parameters.h"
 
 namespace orrery::formats::amped {
 

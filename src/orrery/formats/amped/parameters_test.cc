@@ -1,4 +1,4 @@
-#include "orrery/formats/amped/parameters.h"
+#include "orrery/formats/amped/amped_parameters.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,7 +11,7 @@
 
 #include <source_dir.h>
 
-#include "orrery/base/damaged_test_util.h"
+#include "orrery/base/text/damaged_test_util.h"
 #include "orrery/formats/amped/amped_test_util.h"
 #include "orrery/formats/amped/result_names.h"
 #include "orrery/formats/amped/unit_value.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/amped/equations.h"
+#include "orrery/engines/amped/equations.h"
 
 namespace orrery::formats::amped {
 

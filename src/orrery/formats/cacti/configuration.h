@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "orrery/energy/sram_table.h"
+#include "orrery/describe/energy/sram/sram_table.h"
 
 namespace orrery::formats::cacti {
 

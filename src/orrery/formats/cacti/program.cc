@@ -7,10 +7,10 @@
 #include <mutex>
 #include <sstream>
 
-#include "orrery/base/content_hash.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/search_path.h"
-#include "orrery/base/text_file.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/search_path.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/formats/cacti/child_process.h"
 #include "orrery/formats/cacti/configuration.h"
 #include "orrery/formats/cacti/result.h"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "orrery/energy/estimator.h"
-#include "orrery/energy/sram.h"
+#include "orrery/describe/energy/estimator.h"
+#include "orrery/describe/energy/sram/sram.h"
 
 namespace orrery::formats::cacti {
 
@@ -31,7 +31,7 @@ std::optional<std::filesystem::path> find_program();
 // Throws InputError: O1255, where the program cannot be run.
 energy::SramModel program_model(ProgramOptions options);
 
-// The estimator "cacti" of class SRAM, with the rules of energy/sram.h; without `errors` none are stated.
+// The estimator "cacti" of class SRAM, with the rules of describe/energy/sram/sram.h; without `errors` none are stated.
 std::unique_ptr<energy::Estimator> program_estimator(ProgramOptions options,
                                                      std::shared_ptr<const energy::SramErrors> errors = nullptr);
 

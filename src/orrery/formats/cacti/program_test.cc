@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/cacti/child_process.h"
 #include "orrery/formats/cacti/configuration.h"
 #include "orrery/formats/cacti/result.h"

@@ -18,7 +18,7 @@ struct Column {
 };
 
 constexpr double kPjPerNj = 1000;
-constexpr std::array<Column, energy::kSramFigures> kColumns{{{"Dynamic read energy (nJ)", energy::kRead, kPjPerNj},
+constexpr std::array<Column, energy::kSramFigures> kResultColumns{{{"Dynamic read energy (nJ)", energy::kRead, kPjPerNj},
                                                              {"Dynamic write energy (nJ)", energy::kWrite, kPjPerNj},
                                                              {"Standby leakage per bank(mW)", energy::kLeak, 1},
                                                              {"Area (mm2)", energy::kArea, 1},
@@ -49,7 +49,7 @@ std::variant<energy::SramFigures, std::string> read_result(std::string_view csv,
   const auto header = split(lines.front(), ','), row = split(lines.back(), ',');
 
   energy::SramFigures figures{};
-  for (const Column& column : kColumns) {
+  for (const Column& column : kResultColumns) {
     const auto at = std::find(header.begin(), header.end(), column.name);
     if (at == header.end()) return fmt::format("its result has no column `{}`", column.name);
     const auto index = static_cast<std::size_t>(at - header.begin());

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include "orrery/energy/sram_table.h"
+#include "orrery/describe/energy/sram/sram_table.h"
 
 namespace orrery::formats::cacti {
 

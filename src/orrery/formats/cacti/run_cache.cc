@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "orrery/base/text_file.h"
+#include "orrery/base/text/text_file.h"
 
 namespace orrery::formats::cacti {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "orrery/energy/sram_table.h"
+#include "orrery/describe/energy/sram/sram_table.h"
 
 namespace orrery::formats::cacti {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/energy/estimate.h"
-#include "orrery/energy/sram.h"
+#include "orrery/describe/energy/estimate.h"
+#include "orrery/describe/energy/sram/sram.h"
 #include "orrery/formats/cacti/sram_points_test_util.h"
 
 namespace orrery::formats::cacti {

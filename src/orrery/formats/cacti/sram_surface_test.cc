@@ -1,5 +1,5 @@
 // What the surface over the catalogue's table keeps to, wherever it is asked.
-#include "orrery/energy/sram_surface.h"
+#include "orrery/describe/energy/sram/sram_surface.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -10,8 +10,8 @@
 
 #include <source_dir.h>
 
-#include "orrery/energy/sram_organisation.h"
-#include "orrery/formats/cacti/sram_table.h"
+#include "orrery/describe/energy/sram/sram_organisation.h"
+#include "orrery/formats/cacti/cacti_table.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
@@ -21,7 +21,7 @@ using base::Count;
 using energy::SramPoint, energy::SramRow, energy::SramSurface, energy::kArea, energy::kLeak, energy::kRead,
     energy::kWrite;
 
-constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
+constexpr std::array<int, 5> kSramSurfaceTechnologies{22, 32, 45, 65, 90};
 constexpr Count kMi = 1 << 20;
 
 const SramSurface& surface(int technology_nm) {
@@ -32,7 +32,7 @@ const SramSurface& surface(int technology_nm) {
 }
 
 int any_technology() {
-  return *rc::gen::elementOf(kTechnologies);
+  return *rc::gen::elementOf(kSramSurfaceTechnologies);
 }
 
 // Words of a bank and banks, log-uniform, so that the memory fits 512 bit wide.
@@ -48,7 +48,7 @@ SramPoint point(Count depth, int width, int banks) {
 }
 
 TEST(SramSurface, EveryRowOfTheTableIsItsOwnAnswer) {
-  for (const int technology : kTechnologies) {
+  for (const int technology : kSramSurfaceTechnologies) {
     for (const SramRow& row : surface(technology).table().rows) {
       const auto estimate = surface(technology).at(row.point);
       ASSERT_TRUE(estimate);
@@ -59,7 +59,7 @@ TEST(SramSurface, EveryRowOfTheTableIsItsOwnAnswer) {
 }
 
 TEST(SramSurface, TheOrganisationOfEveryRowComesOutEvenThere) {
-  for (const int technology : kTechnologies) {
+  for (const int technology : kSramSurfaceTechnologies) {
     for (const auto* rows : {&surface(technology).table().rows, &surface(technology).table().runners_up})
       for (const SramRow& row : *rows) {
         if (row.point.ports != 1) continue;

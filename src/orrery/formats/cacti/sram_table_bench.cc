@@ -3,8 +3,8 @@
 #include <benchmark/benchmark.h>
 #include <source_dir.h>
 
-#include "orrery/energy/sram.h"
-#include "orrery/formats/cacti/sram_table.h"
+#include "orrery/describe/energy/sram/sram.h"
+#include "orrery/formats/cacti/cacti_table.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {

@@ -1,15 +1,15 @@
-#include "orrery/formats/cacti/sram_table.h"
+#include "orrery/formats/cacti/cacti_table.h"
 
 #include <gtest/gtest.h>
 #include <source_dir.h>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
 namespace {
 
-const std::string kHeader =
+const std::string kSramTableHeader =
     "tech_nm,banks,rw_ports,width_bits,capacity_bytes,read_pj,write_pj,leak_mw,area_mm2,access_ns,cycle_ns,"
     "nspd,ndwl,ndbl,mux\n";
 
@@ -25,7 +25,7 @@ base::Diagnostics errors_of(const std::string& text) {
 
 TEST(SramTable, RowsOfOneTechnologyAreReadAndCommentsSkipped) {
   base::Diagnostics found;
-  const auto table = read_sram_table(file("# from CACTI\n" + kHeader +
+  const auto table = read_sram_table(file("# from CACTI\n" + kSramTableHeader +
                                           "22,1,1,32,512,1,1,1,1,1,1,2,2,2,4\r\n"
                                           "32,4,1,128,524288,57.039,54.0501,0.0228391,0.901693,2.33395,1.5,8,2,4,16\r\n"
                                           "32,1,2,32,512,0.6,0.7,0.1,0.2,0.3,,,,,\n"),
@@ -52,7 +52,7 @@ TEST(SramTable, ABadCellIsAnErrorWithItsLineAndColumn) {
        {"32,1,1,32,512,x,1,1,1,1,1,2,2,2,4", "32,1,1,32,512,1,-1,1,1,1,1,2,2,2,4",
         "32,1,1,32,512,1,1,1,1,nan,1,2,2,2,4", "32,1,1,32,512,1,1,1,1,1,1,2,2,2", "32,0,1,32,512,1,1,1,1,1,1,2,2,2,4",
         "32,1,1,32,512,1,1,1,1,1,1,0,2,2,4", "thirty,1,1,32,512,1,1,1,1,1,1,2,2,2,4"}) {
-    const auto found = errors_of(kHeader + bad + "\n").all();
+    const auto found = errors_of(kSramTableHeader + bad + "\n").all();
     ASSERT_EQ(found.size(), 1u) << bad;
     EXPECT_EQ(found[0].code, "O1251");
     EXPECT_EQ(found[0].primary.where.line, 2);

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/text_file.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/formats/checkpoint/torch_file.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::checkpoint {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/checkpoint/safetensors.h"
 #include "orrery/formats/checkpoint/tensor.h"
 

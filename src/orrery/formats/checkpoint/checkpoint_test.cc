@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/checkpoint/checkpoint_test_util.h"
 
 namespace orrery::formats::checkpoint {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/formats/checkpoint/source.h"
 #include "orrery/formats/checkpoint/tensor.h"
+#include "orrery/formats/checkpoint/weight_source.h"
 
 namespace orrery::formats::checkpoint {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/checkpoint/checkpoint_test_util.h"
 #include "orrery/formats/checkpoint/safetensors.h"
 #include "orrery/formats/checkpoint/torch_file.h"

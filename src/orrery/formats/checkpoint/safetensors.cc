@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/base/whole_number.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::checkpoint {
 namespace {

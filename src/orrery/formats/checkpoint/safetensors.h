@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/checkpoint/source.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/checkpoint/tensor.h"
+#include "orrery/formats/checkpoint/weight_source.h"
 
 namespace orrery::formats::checkpoint {
 

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/check.h"
-#include "orrery/base/count.h"
+#include "orrery/base/diagnostics/check.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::formats::checkpoint {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/checkpoint/source.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/checkpoint/tensor.h"
+#include "orrery/formats/checkpoint/weight_source.h"
 
 namespace orrery::formats::checkpoint {
 

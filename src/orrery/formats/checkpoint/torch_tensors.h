@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/checkpoint/source.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/checkpoint/tensor.h"
+#include "orrery/formats/checkpoint/weight_source.h"
 #include "orrery/formats/pickle/pickle.h"
 
 namespace orrery::formats::checkpoint {

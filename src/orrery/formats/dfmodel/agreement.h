@@ -1,7 +1,7 @@
 // Whether the graph and the execution of a setup describe the same workload, and which fields have no effect.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {

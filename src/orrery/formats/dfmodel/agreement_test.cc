@@ -6,7 +6,7 @@
 
 #include <source_dir.h>
 
-#include "orrery/base/files_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 
 namespace orrery::formats::dfmodel {
 namespace {

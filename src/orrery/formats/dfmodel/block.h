@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/dfmodel/schema.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/formats/dfmodel/setup_schema.h"
 
 namespace orrery::formats::dfmodel {
 

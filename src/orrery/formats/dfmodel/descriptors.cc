@@ -4,8 +4,8 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 
-#include "orrery/base/check.h"
-#include "orrery/formats/dfmodel/schema.h"
+#include "orrery/base/diagnostics/check.h"
+#include "orrery/formats/dfmodel/setup_schema.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/formats/dfmodel/fields.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -2,8 +2,8 @@
 // dataflow::SolverHints.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/dataflow/setup.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/engines/dataflow/model/setup.h"
 #include "orrery/formats/dfmodel/block.h"
 
 namespace orrery::formats::dfmodel {

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/formats/dfmodel/fields.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/graphs/kernel_graph.h"
 #include "orrery/formats/dfmodel/block.h"
-#include "orrery/workload/kernel_graph.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/dataflow/dfmodel_network.h"
-#include "orrery/dataflow/lower.h"
-#include "orrery/dataflow/network.h"
+#include "orrery/engines/dataflow/model/dfmodel_network.h"
+#include "orrery/engines/dataflow/model/lower.h"
+#include "orrery/engines/dataflow/model/network_time.h"
 
 namespace orrery::formats::dfmodel {
 namespace {

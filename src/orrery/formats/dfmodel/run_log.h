@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "orrery/dataflow/optimize.h"
+#include "orrery/engines/dataflow/search/optimize.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "orrery/formats/dfmodel/execution_reader.h"
-#include "orrery/formats/dfmodel/fields.h"
 #include "orrery/formats/dfmodel/graph_reader.h"
-#include "orrery/formats/dfmodel/schema.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
+#include "orrery/formats/dfmodel/setup_schema.h"
 #include "orrery/formats/dfmodel/system_reader.h"
 #include "orrery/formats/yaml/node.h"
 

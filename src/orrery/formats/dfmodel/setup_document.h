@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/dataflow/setup.h"
-#include "orrery/formats/dfmodel/overrides.h"
-#include "orrery/formats/dfmodel/places.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/engines/dataflow/model/setup.h"
+#include "orrery/formats/dfmodel/setup_overrides.h"
+#include "orrery/formats/dfmodel/setup_places.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -6,7 +6,7 @@
 
 #include <source_dir.h>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {

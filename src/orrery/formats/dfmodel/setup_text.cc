@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <variant>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/whole_number.h"
-#include "orrery/formats/dfmodel/fields.h"
-#include "orrery/formats/dfmodel/schema.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
+#include "orrery/formats/dfmodel/setup_schema.h"
 #include "orrery/formats/dfmodel/text_writer.h"
 
 namespace orrery::formats::dfmodel {
@@ -23,7 +23,7 @@ using workload::Operands;
 constexpr const char* kDimensions[] = {"OUTER", "M", "K", "N", "NO"};
 constexpr const char* kCommunications[] = {
     "", "ALL_REDUCE", "ALL_TO_ALL", "ALL_GATHER", "ALL_REDUCE_PERIODIC", "POINT_TO_POINT", "BROADCAST"};
-constexpr const char* kBodies[] = {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1",
+constexpr const char* kSetupTextBodies[] = {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1",
                                    "elementwise_input1_input2"};
 constexpr const char* kParallelisms[] = {"TP", "PP", "DP", "SP"};
 constexpr const char* kLinks[] = {"r", "sw", "fc"};
@@ -42,7 +42,7 @@ void write_kernel(const Kernel& kernel, std::size_t id, TextWriter& out) {
   out.count("config", kernel.configuration);
   out.name("fwd_bwd", kernel.direction == workload::Direction::kForward ? "FWD" : "BWD");
   out.name("type", kernel.unit == workload::KernelUnit::kSystolic ? "SYSTOLIC" : "SIMD");
-  out.open(kBodies[static_cast<int>(kernel.operands)]);
+  out.open(kSetupTextBodies[static_cast<int>(kernel.operands)]);
   out.count("outer", kernel.outer);
   out.count("M", kernel.m);
   if (kernel.is_product()) out.count("K", kernel.k);

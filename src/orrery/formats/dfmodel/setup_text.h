@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "orrery/dataflow/setup.h"
+#include "orrery/engines/dataflow/model/setup.h"
 
 namespace orrery::formats::dfmodel {
 

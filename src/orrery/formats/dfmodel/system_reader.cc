@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/base/plausible.h"
-#include "orrery/formats/dfmodel/fields.h"
+#include "orrery/base/diagnostics/plausible.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -1,8 +1,8 @@
 // `system` and `cost` into dataflow::System and dataflow::Prices.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/dataflow/setup.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/engines/dataflow/model/setup.h"
 #include "orrery/formats/dfmodel/block.h"
 
 namespace orrery::formats::dfmodel {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/formats/dfmodel/fields.h"
-#include "orrery/formats/dfmodel/schema.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/dfmodel/setup_fields.h"
+#include "orrery/formats/dfmodel/setup_schema.h"
 
 namespace orrery::formats::dfmodel {
 

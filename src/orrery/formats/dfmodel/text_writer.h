@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/count.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::huggingface {
 namespace {

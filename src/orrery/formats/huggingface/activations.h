@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
 

@@ -1,12 +1,12 @@
 // What is wrong with a file is said where it stands, all at once.
-#include "orrery/formats/huggingface/config.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 
-#include "orrery/base/damaged_test_util.h"
+#include "orrery/base/text/damaged_test_util.h"
 #include "orrery/formats/huggingface/config_test_util.h"
 
 namespace orrery::formats::huggingface {

@@ -1,5 +1,5 @@
 // The catalogue's models are those of their papers.
-#include "orrery/formats/huggingface/config.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/formats/huggingface/config.h"
-#include "orrery/workload/transformer_facts.h"
-#include "orrery/workload/transformer_operators.h"
+#include "orrery/describe/workload/transformer_facts.h"
+#include "orrery/describe/workload/transformer_operators.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/refused_test_util.h"
-#include "orrery/formats/huggingface/config.h"
-#include "orrery/workload/transformer_facts.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/describe/workload/transformer_facts.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
 
 namespace orrery::formats::huggingface {
 

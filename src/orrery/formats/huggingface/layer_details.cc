@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
 namespace {

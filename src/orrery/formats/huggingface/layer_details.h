@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/workload/transformer.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/transformer.h"
 
 namespace orrery::formats::huggingface {
 

@@ -2,9 +2,9 @@
 // pass as another model.
 #include <gtest/gtest.h>
 
-#include "orrery/base/refused_test_util.h"
-#include "orrery/formats/huggingface/config.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/huggingface/config_test_util.h"
+#include "orrery/formats/huggingface/huggingface_config.h"
 
 namespace orrery::formats::huggingface {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/count.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::formats::huggingface {
 

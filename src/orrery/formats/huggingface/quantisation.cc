@@ -28,7 +28,7 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
 
 namespace orrery::formats::huggingface {
@@ -49,9 +49,9 @@ bool is_ignored(const std::vector<std::string>& ignored, std::string_view key) {
   return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
 }
 
-class Reader {
+class QuantisationReader {
  public:
-  Reader(const Node& config, base::Location where, base::Diagnostics& found)
+  QuantisationReader(const Node& config, base::Location where, base::Diagnostics& found)
       : keys_(config, std::move(where), found), found_(found) {}
 
   Quantisation read() {
@@ -458,7 +458,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
         continue;
       }
       base::Diagnostics own;
-      out.quantisation = Reader(*config, config->where, own).read();
+      out.quantisation = QuantisationReader(*config, config->where, own).read();
       if (bytes_matter) found.append(own);
     }
   return out;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
 #include "orrery/formats/huggingface/module_names.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
 

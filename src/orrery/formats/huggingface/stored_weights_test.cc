@@ -1,5 +1,5 @@
 // Bytes of weights as files store them, against published checkpoints and counts by hand.
-#include "orrery/formats/huggingface/stored_weights.h"
+#include "orrery/formats/huggingface/checkpoint_weights.h"
 
 #include <gtest/gtest.h>
 

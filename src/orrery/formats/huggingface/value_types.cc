@@ -51,7 +51,7 @@ std::string_view lacking(Wanted wanted, const Node& value) {
   return is_whole(value) ? "" : "a whole number";
 }
 
-bool is_ignored(const std::vector<std::string>& ignored, std::string_view key) {
+bool is_ignored_of_value_types(const std::vector<std::string>& ignored, std::string_view key) {
   return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
 }
 
@@ -61,7 +61,7 @@ void check_value_types(const Node& object, const std::vector<std::string>& ignor
   for (const json::Member& member : object.members) {
     bool known = false;
     const Wanted wanted = wanted_of(member.key, known);
-    if (!known || member.value.is_null() || is_ignored(ignored, member.key)) continue;
+    if (!known || member.value.is_null() || is_ignored_of_value_types(ignored, member.key)) continue;
     const std::string_view lack = lacking(wanted, member.value);
     if (lack.empty()) continue;
     // Of a list, the item that is not a text.

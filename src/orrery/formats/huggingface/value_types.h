@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
 

@@ -1,9 +1,9 @@
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 
 namespace orrery::formats::json {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "orrery/formats/json/places.h"
+#include "orrery/formats/json/json_places.h"
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 
 namespace orrery::formats::json {
 namespace {

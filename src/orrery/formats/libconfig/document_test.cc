@@ -1,4 +1,4 @@
-#include "orrery/formats/libconfig/document.h"
+#include "orrery/formats/libconfig/libconfig_document.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/formats/libconfig/document.h"
+#include "orrery/formats/libconfig/libconfig_document.h"
 
 namespace {
 

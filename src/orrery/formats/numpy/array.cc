@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/mapped_file.h"
+#include "orrery/base/text/mapped_file.h"
 #include "orrery/formats/numpy/header.h"
 
 namespace orrery::formats::numpy {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "orrery/formats/onnx/operators.h"
-#include "orrery/formats/onnx/reader.h"
+#include "orrery/formats/onnx/onnx_operators.h"
+#include "orrery/formats/onnx/onnx_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

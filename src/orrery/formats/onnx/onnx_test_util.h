@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "orrery/formats/onnx/reader.h"
+#include "orrery/formats/onnx/onnx_reader.h"
 
 namespace orrery::formats::onnx {
 

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/formats/onnx/reader.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/onnx/onnx_reader.h"
 
 namespace orrery::formats::onnx {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "orrery/base/override.h"
-#include "orrery/formats/onnx/model.h"
+#include "orrery/base/text/override.h"
+#include "orrery/formats/onnx/onnx_file.h"
 
 namespace orrery::formats::onnx {
 

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "orrery/describe/workload/einsum.h"
 #include "orrery/formats/onnx/rule.h"
 #include "orrery/formats/onnx/shapes.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::onnx {
 

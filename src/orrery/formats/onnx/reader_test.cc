@@ -1,10 +1,10 @@
-#include "orrery/formats/onnx/reader.h"
+#include "orrery/formats/onnx/onnx_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/onnx/onnx_test_util.h"
 
 namespace orrery::formats::onnx {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/formats/onnx/reader.h"
+#include "orrery/formats/onnx/onnx_reader.h"
 
 namespace orrery::formats::onnx {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/onnx/model.h"
+#include "orrery/formats/onnx/onnx_file.h"
 
 namespace orrery::formats::onnx {
 

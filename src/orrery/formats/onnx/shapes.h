@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/override.h"
-#include "orrery/formats/onnx/model.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/override.h"
+#include "orrery/formats/onnx/onnx_file.h"
 #include "orrery/formats/onnx/rule.h"
 
 namespace orrery::formats::onnx {

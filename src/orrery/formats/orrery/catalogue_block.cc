@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/machine/fan_out_name.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/describe/machine/fan_out_name.h"
 
 namespace orrery::formats::orrery {
 namespace {

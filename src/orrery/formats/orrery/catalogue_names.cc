@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::orrery {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
 namespace orrery::formats::orrery {
 

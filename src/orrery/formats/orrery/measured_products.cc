@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/cluster/names.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/csv/csv.h"
 
 namespace orrery::formats::orrery {

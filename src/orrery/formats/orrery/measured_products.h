@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/machine/measured_operators.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/machine/measured_operators.h"
 
 namespace orrery::formats::orrery {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/cluster/abilities.h"
-#include "orrery/cluster/fields.h"
+#include "orrery/engines/cluster/model/abilities.h"
+#include "orrery/engines/cluster/model/fields.h"
 #include "orrery/formats/orrery/stacks.h"
 
 namespace orrery::formats::orrery {

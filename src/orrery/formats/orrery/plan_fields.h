@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "orrery/base/override.h"
-#include "orrery/cluster/plan.h"
+#include "orrery/base/text/override.h"
+#include "orrery/engines/cluster/model/plan.h"
 
 namespace orrery::formats::orrery {
 

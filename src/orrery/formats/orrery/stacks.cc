@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/cluster/abilities.h"
-#include "orrery/cluster/fields.h"
-#include "orrery/cluster/names.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/engines/cluster/model/abilities.h"
+#include "orrery/engines/cluster/model/fields.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/yaml/node.h"
 

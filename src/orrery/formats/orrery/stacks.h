@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/cluster/stack.h"
+#include "orrery/engines/cluster/model/software_stack.h"
 #include "orrery/formats/orrery/entry.h"
 
 namespace orrery::formats::orrery {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <source_dir.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
-#include "orrery/cluster/abilities.h"
-#include "orrery/cluster/fields.h"
-#include "orrery/cluster/names.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
+#include "orrery/engines/cluster/model/abilities.h"
+#include "orrery/engines/cluster/model/fields.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/orrery/systems.h"
 
 namespace orrery::formats::orrery {

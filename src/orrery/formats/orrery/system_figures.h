@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/plausible.h"
-#include "orrery/cluster/system.h"
+#include "orrery/base/diagnostics/plausible.h"
+#include "orrery/engines/cluster/model/system.h"
 #include "orrery/formats/orrery/quantity.h"
 
 namespace orrery::formats::orrery {

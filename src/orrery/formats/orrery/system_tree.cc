@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 
 namespace orrery::formats::orrery {

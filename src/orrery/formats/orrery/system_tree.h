@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/yaml/node.h"
 

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/cluster/names.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/orrery/system_figures.h"
@@ -27,9 +27,9 @@ namespace fs = std::filesystem;
 namespace yaml = formats::yaml;
 using yaml::Node;
 
-class Reader {
+class SystemsReader {
  public:
-  Reader(const std::string& directory, SystemFile& into, bool strict, base::Diagnostics& found)
+  SystemsReader(const std::string& directory, SystemFile& into, bool strict, base::Diagnostics& found)
       : directory_(directory), into_(into), strict_(strict), found_(found) {}
 
   void read(const Node& root) {
@@ -402,7 +402,7 @@ SystemFile read(const std::string& directory, const std::string& name, const std
   result.entry.name = name;
   result.entry.path = path;
   result.system.name = name;
-  Reader(directory, result, strict, found).read(root);
+  SystemsReader(directory, result, strict, found).read(root);
   found.throw_if_errors();
   if (result.entry.title.empty()) result.entry.title = name;
   for (const std::string& line : result.accuracy) result.entry.description += fmt::format("accuracy: {}\n", line);

@@ -4,7 +4,7 @@
 // quantity with its unit ("300 GB/s") or a map {value, and one of: source, fitted_on, assumption}; in the catalogue it
 // is such a map, and a source is one of the file's `sources`. `like: NAME` takes over everything that the file does not
 // say. `accelerator: {chip: NAME}` leaves to a chip what that says; who reads the chip completes the accelerator
-// (scenario/system_reading.h).
+// (inputs/systems/system_reading.h).
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/override.h"
-#include "orrery/cluster/system.h"
+#include "orrery/base/text/override.h"
+#include "orrery/engines/cluster/model/system.h"
 #include "orrery/formats/orrery/entry.h"
 
 namespace orrery::formats::orrery {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/pickle/pickle_bytes.h"
 
 namespace orrery::formats::pickle {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
 namespace orrery::formats::pickle {
 

@@ -5,9 +5,9 @@
 
 namespace orrery::formats::sanger {
 
-std::string load_balance_csv(const std::vector<sparse::Measured>& masks) {
-  std::string out = fmt::format("{},overall-sparsity\n", fmt::join(sparse::kLoadBalanceNames, ","));
-  for (const sparse::Measured& mask : masks)
+std::string load_balance_csv(const std::vector<masks::Measured>& masks) {
+  std::string out = fmt::format("{},overall-sparsity\n", fmt::join(masks::kLoadBalanceNames, ","));
+  for (const masks::Measured& mask : masks)
     out += fmt::format("{:.6f},{:.6f}\n", fmt::join(mask.load_balance, ","), mask.overall_sparsity);
   return out;
 }

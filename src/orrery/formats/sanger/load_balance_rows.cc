@@ -7,17 +7,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/csv/csv.h"
 
 namespace orrery::formats::sanger {
 namespace {
 
-constexpr std::size_t kColumns = sparse::kLoadBalances + 1;
+constexpr std::size_t kColumns = masks::kLoadBalances + 1;
 constexpr std::string_view kDensity = "overall-sparsity";
 
 std::string_view column_name(std::size_t i) {
-  return i < sparse::kLoadBalances ? sparse::kLoadBalanceNames[i] : kDensity;
+  return i < masks::kLoadBalances ? masks::kLoadBalanceNames[i] : kDensity;
 }
 
 std::vector<std::string> column_names() {
@@ -89,12 +89,12 @@ std::optional<LoadBalanceRow> row_of(const csv::Document& document, const csv::R
       found
           .error("O1833", fmt::format("`{}` is {}, and no share exceeds 1 or is below 0", column_name(i), cell.text),
                  document.place(cell))
-          .note(i < sparse::kLoadBalances ? "a load balance is the share of PE slots that compute something"
-                                          : "what Sanger calls sparsity is the share of pairs that is kept")
+          .note(i < masks::kLoadBalances ? "a load balance is the share of PE slots that compute something"
+                                         : "what Sanger calls sparsity is the share of pairs that is kept")
           .hint("give it as a share, not in percent");
       readable = false;
     } else {
-      (i < sparse::kLoadBalances ? out.load_balance[i] : out.density) = *value;
+      (i < masks::kLoadBalances ? out.load_balance[i] : out.density) = *value;
     }
   }
   return readable ? std::optional(out) : std::nullopt;

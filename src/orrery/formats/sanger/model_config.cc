@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/formats/json/document.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::sanger {
 namespace {

@@ -8,17 +8,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/base/whole_number.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::sanger {
 namespace {
 
 using base::Count;
 using json::Node;
-using sparse::Pattern;
-using sparse::PatternKind;
+using masks::Pattern;
+using masks::PatternKind;
 
 constexpr double kMostValue = 1 << 30;
 

@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/sparse/static_mask.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/engines/masks/static_mask.h"
 
 namespace orrery::formats::sanger {
 
 struct PatternFile {
-  sparse::Pattern pattern;
+  masks::Pattern pattern;
   base::Location where;  // of the class's name
 };
 

@@ -7,7 +7,7 @@
 namespace orrery::formats::sanger {
 namespace {
 
-using sparse::PatternKind;
+using masks::PatternKind;
 
 PatternFile read(const std::string& text, base::Diagnostics* warnings = nullptr) {
   base::Diagnostics ignored;
@@ -67,11 +67,11 @@ TEST(PatternJson, NamesEveryProblemAtOnceAndWarnsOfKeysThatMeanNothing) {
   base::Diagnostics warnings;
   const auto p = read(R"({"class": "DenseSparsityConfig", "block": 16})", &warnings).pattern;
   EXPECT_EQ(warnings.all().size(), 1U);
-  EXPECT_EQ(p.block, sparse::Pattern().block);
+  EXPECT_EQ(p.block, masks::Pattern().block);
 }
 
 TEST(LoadBalanceCsv, HasSangersColumnsAndSixDecimals) {
-  sparse::Measured m;
+  masks::Measured m;
   m.load_balance = {0.1234567, 1, 0, 0.5};
   m.overall_sparsity = 1.0 / 3;
   EXPECT_EQ(

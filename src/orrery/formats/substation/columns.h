@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/substation/source.h"
-#include "orrery/tuning/graph.h"
-#include "orrery/tuning/measured.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/formats/substation/measurement_source.h"
+#include "orrery/runtime/tuning/graph.h"
+#include "orrery/runtime/tuning/measured.h"
 
 namespace orrery::formats::substation {
 

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
-#include "orrery/base/whole_number.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/substation/decimal_time.h"
 
 namespace orrery::formats::substation {

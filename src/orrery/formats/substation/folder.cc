@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/parallel.h"
-#include "orrery/base/stopwatch.h"
+#include "orrery/base/limits/parallel.h"
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/text/mapped_file.h"
 #include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/contraction_file.h"
 #include "orrery/formats/substation/kernel_file.h"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/tuning/graph.h"
-#include "orrery/tuning/measured.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/runtime/tuning/graph.h"
+#include "orrery/runtime/tuning/measured.h"
 
 namespace orrery::formats::substation {
 

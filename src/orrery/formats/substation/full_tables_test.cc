@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/stopwatch.h"
+#include "orrery/base/limits/stopwatch.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/full_tables_test_util.h"
 #include "orrery/formats/substation/kernel_file.h"
 #include "orrery/formats/substation/write.h"
-#include "orrery/tuning/consistency.h"
-#include "orrery/tuning/path_modes.h"
-#include "orrery/tuning/selection.h"
+#include "orrery/runtime/tuning/selection/consistency.h"
+#include "orrery/runtime/tuning/selection/layout_selection.h"
+#include "orrery/runtime/tuning/selection/path_modes.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -32,7 +32,7 @@ TEST(FullTables, OfHundredsOfThousandsOfLayoutsAreChosenFromWithAProof) {
     const base::Stopwatch clock;
     const tuning::Problem problem = tuning::make_problem(graph, measured);
     const double made = clock.seconds();
-    const tuning::Minimum found = tuning::minimize(problem.factors, cost::Budget({.memory = 0}));
+    const tuning::Minimum found = tuning::minimize(problem.factors, base::Budget({.memory = 0}));
     ASSERT_TRUE(found.found && found.proven());
     std::cout << rows << " rows: graph in " << made << " s, optimum in " << clock.seconds() - made << " s, width "
               << found.width << ", cells " << found.cells << ", nodes " << found.nodes << "\n";
@@ -86,7 +86,7 @@ TEST(FullTables, WithoutStructureOrWithHolesAreProvenWithinSeconds) {
     const tuning::Measurements measured = full_tables(graph, 6, 1, noise, kept);
     const tuning::Problem problem = tuning::make_problem(graph, measured);
     const base::Stopwatch clock;
-    const tuning::Minimum found = tuning::minimize(problem.factors, cost::Budget({.memory = 0}));
+    const tuning::Minimum found = tuning::minimize(problem.factors, base::Budget({.memory = 0}));
     ASSERT_TRUE(found.proven() && found.found);
     std::cout << "noise " << noise << ", kept " << kept << ": optimum in " << clock.seconds() << " s, width "
               << found.width << ", cells " << found.cells << ", nodes " << found.nodes << "\n";
@@ -96,7 +96,7 @@ TEST(FullTables, WithoutStructureOrWithHolesAreProvenWithinSeconds) {
     // What is found at once is a choice, and no better.
     const std::atomic<bool> stop = true;
     const base::Stopwatch soon;
-    const tuning::Minimum first = tuning::minimize(problem.factors, cost::Budget({.memory = 0, .stop = &stop}));
+    const tuning::Minimum first = tuning::minimize(problem.factors, base::Budget({.memory = 0, .stop = &stop}));
     std::cout << "at once: " << tuning::ms(first.cost) << " ms for " << tuning::ms(found.cost) << ", in "
               << soon.seconds() << " s\n";
     ASSERT_TRUE(first.found);

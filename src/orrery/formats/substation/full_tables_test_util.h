@@ -7,7 +7,7 @@
 #include <map>
 
 #include "orrery/formats/substation/columns.h"
-#include "orrery/tuning/contraction_layouts.h"
+#include "orrery/runtime/tuning/contractions/contraction_layouts.h"
 
 namespace orrery::formats::substation {
 

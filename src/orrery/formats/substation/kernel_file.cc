@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/substation/decimal_time.h"
 
 namespace orrery::formats::substation {
@@ -17,7 +17,7 @@ using tuning::Measured;
 
 constexpr std::string_view kLetters = "bjkhpiu";
 
-enum class Part { kSize, kSpecial, kLayout, kTime };
+enum class KernelFilePart { kSize, kSpecial, kLayout, kTime };
 
 // A value of up to seven bytes and its length as one number; no layout or dimension is longer.
 constexpr std::size_t kMostPacked = 7;
@@ -31,7 +31,7 @@ std::uint64_t packed(std::string_view value) {
 struct Place {
   std::string name;    // as written
   std::string prefix;  // with the equals sign
-  Part part = Part::kTime;
+  KernelFilePart part = KernelFilePart::kTime;
   std::size_t column = 0;  // of its kind
   std::size_t begin = 0;   // of its value in the line that was read last
   std::size_t length = 0;  // of that
@@ -73,7 +73,7 @@ class Form {
     std::memcpy(text_.data(), line.data(), length);
     std::memset(fixed_.data(), 0xff, length);
     for (const Place& place : places) {
-      if (place.part == Part::kSize || place.part == Part::kTime) continue;
+      if (place.part == KernelFilePart::kSize || place.part == KernelFilePart::kTime) continue;
       if (place.length > kMostPacked) return clear();
       std::memset(reinterpret_cast<char*>(fixed_.data()) + place.begin, 0, place.length);
     }
@@ -97,9 +97,9 @@ class Form {
   std::vector<std::uint64_t> text_, fixed_;
 };
 
-class Reader {
+class KernelFileReader {
  public:
-  Reader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found)
+  KernelFileReader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found)
       : source_(source), expected_(expected), sizes_(sizes), table_(table), found_(found) {
     row_.resize(expected.layouts.size());
     choice_.resize(expected.specials.size());
@@ -149,7 +149,7 @@ class Reader {
   bool read_like_before() {
     if (!form_.fits(line_) || !line_.ends_with(" s")) return false;
     for (const Place& place : places_) {
-      if (place.part == Part::kSize || place.part == Part::kTime) continue;
+      if (place.part == KernelFilePart::kSize || place.part == KernelFilePart::kTime) continue;
       std::uint64_t value = 0;  // the time's text follows: eight bytes are there
       std::memcpy(&value, line_.data() + place.begin, 8);
       value = (value & ((std::uint64_t{1} << 8 * place.length) - 1)) | std::uint64_t{place.length} << 56;
@@ -173,7 +173,7 @@ class Reader {
     std::size_t index = 0, behind_equals = 0;
     for (;; ++index) {
       // Mostly the names stand where those of the line before stood.
-      if (index < places_.size() && places_[index].part != Part::kTime && as_before(places_[index].prefix)) {
+      if (index < places_.size() && places_[index].part != KernelFilePart::kTime && as_before(places_[index].prefix)) {
         take(places_[index], token());
         if (!good_) return false;
         continue;
@@ -193,7 +193,7 @@ class Reader {
         if (!learn(index, name)) return false;
       }
       Place& place = places_[index];
-      if (place.part == Part::kTime) {
+      if (place.part == KernelFilePart::kTime) {
         timed = true;
         behind_equals = static_cast<std::size_t>(value.data() - line_.data());
         read_time(value);
@@ -226,14 +226,14 @@ class Reader {
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
                                       [&](const auto& e) { return e.column == low || e.short_name == low; });
     if (low == "time") {
-      place.part = Part::kTime;
+      place.part = KernelFilePart::kTime;
     } else if (low.size() == 1 && kLetters.find(dimensions(low)[0]) != std::string_view::npos) {
-      place.part = Part::kSize;
+      place.part = KernelFilePart::kSize;
     } else if (layout != expected_.layouts.end()) {
-      place.part = Part::kLayout;
+      place.part = KernelFilePart::kLayout;
       place.column = static_cast<std::size_t>(layout - expected_.layouts.begin());
     } else if (special != expected_.specials.end()) {
-      place.part = Part::kSpecial;
+      place.part = KernelFilePart::kSpecial;
       place.column = static_cast<std::size_t>(special - expected_.specials.begin());
     } else {
       std::vector<std::string> known;
@@ -256,11 +256,11 @@ class Reader {
   void take(Place& place, std::string_view value) {
     place.begin = static_cast<std::size_t>(value.data() - line_.data());
     place.length = value.size();
-    if (place.part == Part::kSize) return take_size(place, value);
+    if (place.part == KernelFilePart::kSize) return take_size(place, value);
     const bool short_enough = value.size() <= kMostPacked;
     if (short_enough)
       if (const std::uint16_t* const known = place.number_of(packed(value))) return put(place, *known);
-    if (place.part == Part::kLayout) {
+    if (place.part == KernelFilePart::kLayout) {
       const std::string wrong = layout_mistake(value, expected_.layouts[place.column]);
       if (!wrong.empty()) {
         error("O1712", wrong, value);
@@ -271,13 +271,13 @@ class Reader {
         told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
       return;
     }
-    tuning::Named& column = place.part == Part::kLayout ? table_.columns[place.column] : table_.specials[place.column];
+    tuning::Named& column = place.part == KernelFilePart::kLayout ? table_.columns[place.column] : table_.specials[place.column];
     const std::uint16_t number = column.number(dimensions(value));
     if (short_enough) place.remember(packed(value), number);
     put(place, number);
   }
   void put(const Place& place, std::uint16_t number) {
-    (place.part == Part::kLayout ? row_ : choice_)[place.column] = number;
+    (place.part == KernelFilePart::kLayout ? row_ : choice_)[place.column] = number;
   }
 
   void take_size(Place& place, std::string_view value) {
@@ -312,14 +312,14 @@ class Reader {
   bool complete() {
     if (checked_) return true;
     std::vector<std::string> missing;
-    const auto has = [&](Part part, std::size_t column) {
+    const auto has = [&](KernelFilePart part, std::size_t column) {
       return std::any_of(places_.begin(), places_.end(),
                          [&](const Place& p) { return p.part == part && p.column == column; });
     };
     for (std::size_t i = 0; i < expected_.layouts.size(); ++i)
-      if (!has(Part::kLayout, i)) missing.push_back(expected_.layouts[i].column);
+      if (!has(KernelFilePart::kLayout, i)) missing.push_back(expected_.layouts[i].column);
     for (std::size_t i = 0; i < expected_.specials.size(); ++i)
-      if (!has(Part::kSpecial, i)) missing.push_back(expected_.specials[i].column);
+      if (!has(KernelFilePart::kSpecial, i)) missing.push_back(expected_.specials[i].column);
     if (!missing.empty()) {
       error("O1711", fmt::format("the line lacks {}", fmt::join(missing, ", ")), line_.substr(0, 1));
       return false;
@@ -345,7 +345,7 @@ class Reader {
 
 void read_kernel(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table,
                  base::Diagnostics& found) {
-  Reader(source, expected, sizes, table, found).run();
+  KernelFileReader(source, expected, sizes, table, found).run();
   source.close(found);
 }
 

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/text_file.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/text/mapped_file.h"
+#include "orrery/base/text/text_file.h"
+#include "orrery/formats/json/json_document.h"
 #include "orrery/formats/pickle/pickle.h"
-#include "orrery/formats/substation/source.h"
+#include "orrery/formats/substation/measurement_source.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -93,9 +93,9 @@ Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Lo
   return out;
 }
 
-class Reader {
+class LayoutFileReader {
  public:
-  explicit Reader(const Value& top) : top_(top) {}
+  explicit LayoutFileReader(const Value& top) : top_(top) {}
 
   LayoutFile read() {
     LayoutFile out;
@@ -196,7 +196,7 @@ std::string algorithm(const std::string& implementation) {
 
 LayoutFile parse_layout_json(const std::shared_ptr<const base::SourceFile>& file) {
   const Value top = value_of(json::parse(file, "O1718", kHint));
-  return Reader(top).read();
+  return LayoutFileReader(top).read();
 }
 
 LayoutFile parse_layout_pickle(std::string_view bytes, const base::Location& whole) {
@@ -205,7 +205,7 @@ LayoutFile parse_layout_pickle(std::string_view bytes, const base::Location& who
       bytes, 0, nothing, whole, {"layouts", "write the dictionary as JSON", "write the dictionary as JSON"});
   std::size_t values = 0;
   const Value top = value_of(from, from.top, whole, 0, values);
-  return Reader(top).read();
+  return LayoutFileReader(top).read();
 }
 
 LayoutFile read_layout_file(const std::string& path) {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/tuning/selection.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/runtime/tuning/selection/layout_selection.h"
 
 namespace orrery::formats::substation {
 

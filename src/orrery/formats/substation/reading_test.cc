@@ -13,7 +13,7 @@
 #include "orrery/formats/substation/kernel_file.h"
 #include "orrery/formats/substation/layout_file.h"
 #include "orrery/formats/substation/write.h"
-#include "orrery/tuning/selection.h"
+#include "orrery/runtime/tuning/selection/layout_selection.h"
 
 namespace orrery::formats::substation {
 namespace {

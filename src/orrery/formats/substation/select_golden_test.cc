@@ -3,14 +3,14 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <source_dir.h>
+#include <nlohmann/json.hpp>
 
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/layout_file.h"
-#include "orrery/tuning/consistency.h"
-#include "orrery/tuning/path_modes.h"
-#include "orrery/tuning/selection.h"
+#include "orrery/runtime/tuning/selection/consistency.h"
+#include "orrery/runtime/tuning/selection/layout_selection.h"
+#include "orrery/runtime/tuning/selection/path_modes.h"
 
 namespace orrery::formats::substation {
 namespace {

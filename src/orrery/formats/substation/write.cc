@@ -10,7 +10,7 @@
 
 #include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/decimal_time.h"
-#include "orrery/tuning/contraction_layouts.h"
+#include "orrery/runtime/tuning/contractions/contraction_layouts.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -21,7 +21,7 @@ std::string shown(std::string text) {
   return text;
 }
 
-std::string upper(std::string text) {
+std::string upper_of_write(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
@@ -45,7 +45,7 @@ std::string kernel_text(const tuning::Measured& table, const tuning::Graph& grap
       out += fmt::format("{} = {} ", expected->specials[i].column,
                          shown(table.specials[i].values[table.chosen[r * table.specials.size() + i]]));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      out += fmt::format("{} = {} ", upper(table.columns[i].name),
+      out += fmt::format("{} = {} ", upper_of_write(table.columns[i].name),
                          shown(table.columns[i].values[table.layouts[r * table.columns.size() + i]]));
     out += fmt::format("time = {} s\n", decimal_text(table.times[r], 15));
   }

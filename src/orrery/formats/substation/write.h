@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "orrery/tuning/graph.h"
-#include "orrery/tuning/measured.h"
+#include "orrery/runtime/tuning/graph.h"
+#include "orrery/runtime/tuning/measured.h"
 
 namespace orrery::formats::substation {
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/tokenizer/unicode_versions.h"
 
 namespace orrery::formats::tokenizer {

@@ -1,10 +1,10 @@
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
-#include "orrery/base/files_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/tokenizer/tokenizer_test_util.h"
 
 namespace orrery::formats::tokenizer {

@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/mapped_file.h"
-#include "orrery/base/whole_number.h"
-#include "orrery/formats/tokenizer/config.h"
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/mapped_file.h"
 #include "orrery/formats/tokenizer/sentence_piece_file.h"
 #include "orrery/formats/tokenizer/sentence_piece_library.h"
+#include "orrery/formats/tokenizer/tokenizer_config.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 namespace orrery::formats::tokenizer {
 namespace {

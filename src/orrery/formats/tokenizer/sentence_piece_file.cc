@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/formats/tokenizer/wire.h"
+#include "orrery/formats/tokenizer/sentencepiece_wire.h"
 
 namespace orrery::formats::tokenizer {
 namespace {

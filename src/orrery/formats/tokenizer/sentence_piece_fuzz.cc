@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

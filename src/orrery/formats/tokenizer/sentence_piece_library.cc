@@ -16,7 +16,7 @@
 #include <new>
 #include <optional>
 
-#include "orrery/formats/tokenizer/wire.h"
+#include "orrery/formats/tokenizer/sentencepiece_wire.h"
 
 namespace orrery::formats::tokenizer {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 
 namespace orrery::formats::tokenizer {
 

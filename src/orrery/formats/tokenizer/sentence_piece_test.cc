@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/tokenizer/sentence_piece_test_util.h"
 
 namespace orrery::formats::tokenizer {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/tokenizer/reader.h"
 #include "orrery/formats/tokenizer/sentence_piece_file.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 namespace orrery::formats::tokenizer {
 

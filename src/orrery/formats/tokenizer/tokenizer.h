@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/tokenizer/added_tokens.h"
 #include "orrery/formats/tokenizer/models.h"
 

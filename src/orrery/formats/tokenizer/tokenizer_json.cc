@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/whole_number.h"
-#include "orrery/formats/tokenizer/config.h"
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/formats/tokenizer/tokenizer_config.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 #include "orrery/formats/tokenizer/vocabulary_reader.h"
 
 namespace orrery::formats::tokenizer {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/refused_test_util.h"
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 namespace orrery::formats::tokenizer {
 

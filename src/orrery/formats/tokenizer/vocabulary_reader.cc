@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/whole_number.h"
+#include "orrery/base/numbers/whole_number.h"
 
 namespace orrery::formats::tokenizer {
 

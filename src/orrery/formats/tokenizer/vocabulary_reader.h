@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/formats/json/document.h"
-#include "orrery/formats/tokenizer/reader.h"
+#include "orrery/formats/json/json_document.h"
+#include "orrery/formats/tokenizer/tokenizer_reader.h"
 
 namespace orrery::formats::tokenizer {
 

@@ -23,8 +23,8 @@
 #include <optional>
 #include <sstream>
 
-#include "orrery/base/file_kind.h"
-#include "orrery/base/text_file.h"
+#include "orrery/base/text/file_kind.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/formats/yaml/merge_keys.h"
 
 namespace orrery::formats::yaml {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/text_file.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/text_file.h"
 
 namespace orrery::formats::yaml {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 
 namespace orrery::formats::yaml {
 namespace {

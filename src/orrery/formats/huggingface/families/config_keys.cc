@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::huggingface {
 namespace {

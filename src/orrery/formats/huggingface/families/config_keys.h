@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
 

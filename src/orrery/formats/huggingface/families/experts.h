@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "orrery/formats/huggingface/families/reading.h"
+#include "orrery/formats/huggingface/families/config_reading.h"
 
 namespace orrery::formats::huggingface {
 

@@ -2,7 +2,7 @@
 // family's configuration class in `transformers` has; what follows from its code alone stands here.
 #pragma once
 
-#include "orrery/formats/huggingface/families/reading.h"
+#include "orrery/formats/huggingface/families/config_reading.h"
 
 namespace orrery::formats::huggingface {
 

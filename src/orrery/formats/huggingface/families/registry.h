@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/formats/huggingface/families/reading.h"
+#include "orrery/formats/huggingface/families/config_reading.h"
 
 namespace orrery::formats::huggingface {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/formats/huggingface/families/reading.h"
+#include "orrery/formats/huggingface/families/config_reading.h"
 
 namespace orrery::formats::huggingface {
 

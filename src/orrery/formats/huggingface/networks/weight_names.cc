@@ -13,18 +13,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/check.h"
+#include "orrery/base/diagnostics/check.h"
 
 namespace orrery::formats::huggingface {
 namespace {
 
 using checkpoint::Tensor;
-using model::HeadKind;
-using model::Index;
+using network::HeadKind;
+using network::Index;
 
 class Lister {
  public:
-  Lister(const RunnableModel& model, model::Parameters& parameters)
+  Lister(const RunnableModel& model, network::Parameters& parameters)
       : d_(model.description), p_(parameters), width_(model.description.width) {}
 
   std::vector<Binding> out;
@@ -70,7 +70,7 @@ class Lister {
     }
     head_ = true;
     const HeadKind kind = d_.head.kind;
-    model::HeadWeights& h = p_.head;
+    network::HeadWeights& h = p_.head;
     if (kind == HeadKind::kMaskedWords) {
       const std::string at = roberta ? "lm_head." : "cls.predictions.";
       linear(at + (roberta ? "dense" : "transform.dense"), h.dense, h.dense_bias, width_, width_);
@@ -110,7 +110,7 @@ class Lister {
     head_ = true;
     if (d_.head.kind == HeadKind::kNextWord) out.front().copies = {"lm_head.weight"};
     if (d_.head.kind == HeadKind::kSpans) linear("qa_outputs", p_.head.out, p_.head.out_bias, 2, width_);
-    if (d_.head.pick != model::Pick::kAll) matrix("score.weight", p_.head.out, d_.head.outputs, width_);
+    if (d_.head.pick != network::Pick::kAll) matrix("score.weight", p_.head.out, d_.head.outputs, width_);
   }
 
   void bart_attention(const std::string& at, std::vector<float>& query, std::vector<float>& query_bias,
@@ -119,7 +119,7 @@ class Lister {
     linear(at + "k_proj", rest, rest_bias, width_, width_, first);
     linear(at + "v_proj", rest, rest_bias, width_, width_, first + width_);
   }
-  void bart_stack(const std::string& side, model::StackWeights& stack, model::EmbeddingWeights& embedding,
+  void bart_stack(const std::string& side, network::StackWeights& stack, network::EmbeddingWeights& embedding,
                   Index hidden) {
     const std::string prefix = "model." + side + ".";
     table(prefix + "embed_positions.weight", embedding.positions);
@@ -147,7 +147,7 @@ class Lister {
     bart_stack("encoder", p_.encoder, p_.embedding, d_.encoder.layer.hidden);
     bart_stack("decoder", p_.decoder, p_.later, d_.decoder.layer.hidden);
     head_ = true;
-    model::HeadWeights& h = p_.head;
+    network::HeadWeights& h = p_.head;
     if (d_.head.kind == HeadKind::kNextWord) {
       matrix("final_logits_bias", h.out_bias, 1, d_.head.outputs);
     } else if (d_.head.kind == HeadKind::kSpans) {
@@ -159,8 +159,8 @@ class Lister {
   }
 
  private:
-  const model::Description& d_;
-  model::Parameters& p_;
+  const network::Description& d_;
+  network::Parameters& p_;
   Index width_;
   bool conv1d_ = false, head_ = false;
 };
@@ -236,7 +236,7 @@ std::string prefix_of(Family family) {
   return "";
 }
 
-std::vector<Binding> bindings(const RunnableModel& model, model::Parameters& parameters) {
+std::vector<Binding> bindings(const RunnableModel& model, network::Parameters& parameters) {
   Lister lister(model, parameters);
   switch (model.family) {
     case Family::kBert:
@@ -253,7 +253,7 @@ std::vector<Binding> bindings(const RunnableModel& model, model::Parameters& par
   return std::move(lister.out);
 }
 
-Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, model::Parameters& parameters,
+Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, network::Parameters& parameters,
             base::Diagnostics& warnings) {
   const ByName names = by_name(from);
   const std::string prefix = prefix_of(model.family);
@@ -328,7 +328,7 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, mode
 }
 
 std::vector<Tensor> stored(const checkpoint::Checkpoint& from, const RunnableModel& model,
-                           model::Parameters& parameters) {
+                           network::Parameters& parameters) {
   std::vector<Tensor> out = from.tensors;
   ByName names;
   for (Tensor& tensor : out) names.emplace(tensor.name, &tensor);

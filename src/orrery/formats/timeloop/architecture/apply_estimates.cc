@@ -5,8 +5,8 @@
 #include <map>
 #include <string_view>
 
-#include "orrery/base/check.h"
-#include "orrery/base/whole_number.h"
+#include "orrery/base/diagnostics/check.h"
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
 
 namespace orrery::formats::timeloop {

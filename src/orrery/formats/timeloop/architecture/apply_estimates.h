@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "orrery/energy/estimate.h"
+#include "orrery/describe/energy/estimate.h"
+#include "orrery/describe/machine/chip.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
-#include "orrery/machine/chip.h"
 
 namespace orrery::formats::timeloop {
 

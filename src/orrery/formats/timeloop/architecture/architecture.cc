@@ -6,12 +6,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "orrery/base/plausible.h"
+#include "orrery/base/diagnostics/plausible.h"
+#include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/clock.h"
 #include "orrery/formats/timeloop/architecture/level_builder.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {

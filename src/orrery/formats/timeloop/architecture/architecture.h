@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/machine/chip.h"
 #include "orrery/formats/timeloop/architecture/level_builder.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/chip.h"
 
 namespace orrery::formats::timeloop {
 

@@ -14,9 +14,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/describe/machine/ranges.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/machine/ranges.h"
 
 namespace orrery::formats::timeloop {
 namespace {

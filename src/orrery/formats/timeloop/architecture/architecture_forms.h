@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/formats/timeloop/architecture/architecture.h"
-#include "orrery/formats/timeloop/architecture/component.h"
+#include "orrery/formats/timeloop/architecture/architecture_component.h"
 
 namespace orrery::formats::timeloop {
 

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/timeloop/architecture/energy_tables.h"
 
 namespace orrery::formats::timeloop {

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/unread.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -25,19 +25,19 @@ const std::vector<std::string>& node_tags() {
 }
 
 // Where the walk stands: the attributes and the mesh around.
-struct Position {
+struct ArchitectureV4Position {
   const AttributeFrame* frame = nullptr;
   Count mesh_x = 1;
   Count mesh_y = 1;
   base::Location mesh_where;
 };
 
-class Walk {
+class ArchitectureV4Walk {
  public:
-  Walk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
+  ArchitectureV4Walk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
 
   // The nodes of one list, outer to inner; the position moves inwards.
-  void list(const yaml::Node& nodes, Position& position) {
+  void list(const yaml::Node& nodes, ArchitectureV4Position& position) {
     if (!nodes.is_sequence()) {
       if (!nodes.is_null()) found_.error("O0302", "`nodes` must be a list", nodes.where);
       return;
@@ -46,7 +46,7 @@ class Walk {
   }
 
  private:
-  void one(const yaml::Node& node, Position& position) {
+  void one(const yaml::Node& node, ArchitectureV4Position& position) {
     if (node.tag == "!Nothing") return;
     if (node.tag.empty() || std::find(node_tags().begin(), node_tags().end(), node.tag) == node_tags().end()) {
       auto& diagnostic = found_.error(
@@ -84,7 +84,7 @@ class Walk {
     return *nodes;
   }
 
-  void group(const yaml::Node& node, Position& position) {
+  void group(const yaml::Node& node, ArchitectureV4Position& position) {
     static const std::vector<std::string> kKeys = {"name", "nodes", "enabled", "attributes", "version"};
     warn_unknown_keys(node, kKeys, "O0323", "a `!Hierarchical`", found_);
     if (const yaml::Node* attributes = attributes_of(node, found_)) {
@@ -93,7 +93,7 @@ class Walk {
     list(nodes_of(node), position);
   }
 
-  void parallel(const yaml::Node& node, const Position& position) {
+  void parallel(const yaml::Node& node, const ArchitectureV4Position& position) {
     static const std::vector<std::string> kKeys = {"name", "nodes", "enabled", "version"};
     warn_unknown_keys(node, kKeys, "O0323", "a `!Parallel`", found_);
     const yaml::Node& nodes = nodes_of(node);
@@ -106,7 +106,7 @@ class Walk {
     for (const yaml::Node& branch_node : nodes.items) {
       ParallelNames::Branch branch;
       const std::size_t before = into_.components.size();
-      Position inside = position;
+      ArchitectureV4Position inside = position;
       one(branch_node, inside);
       for (std::size_t i = before; i < into_.components.size(); ++i) {
         if (into_.components[i].frame != nullptr) branch.components.push_back(into_.components[i].name);
@@ -122,7 +122,7 @@ class Walk {
   }
 
   // A container or a component.
-  void leaf(const yaml::Node& node, Position& position) {
+  void leaf(const yaml::Node& node, ArchitectureV4Position& position) {
     const bool container = node.tag == "!Container";
     static const std::vector<std::string> kContainerKeys = {"name", "attributes", "spatial", "constraints", "enabled"};
     static const std::vector<std::string> kComponentKeys = {"name",           "class",
@@ -166,7 +166,7 @@ class Walk {
   }
 
   // `spatial` of a node: a pass-through level with the mesh around, then a larger mesh.
-  void spread(const yaml::Node& node, const std::string& name, const AttributeFrame& frame, Position& position) {
+  void spread(const yaml::Node& node, const std::string& name, const AttributeFrame& frame, ArchitectureV4Position& position) {
     const yaml::Node* spatial = node.find("spatial");
     if (spatial == nullptr || spatial->is_null()) return;
     if (!spatial->is_map()) {
@@ -220,9 +220,9 @@ class Walk {
 }  // namespace
 
 void flatten_nodes(const yaml::Node& nodes, const AttributeFrame& top, Flattened& into, base::Diagnostics& found) {
-  Position position;
+  ArchitectureV4Position position;
   position.frame = &top;
-  Walk(into, found).list(nodes, position);
+  ArchitectureV4Walk(into, found).list(nodes, position);
 }
 
 }  // namespace orrery::formats::timeloop

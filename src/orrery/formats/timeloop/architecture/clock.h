@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "orrery/formats/timeloop/architecture/component.h"
+#include "orrery/formats/timeloop/architecture/architecture_component.h"
 
 namespace orrery::formats::timeloop {
 

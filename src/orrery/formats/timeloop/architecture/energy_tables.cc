@@ -5,10 +5,10 @@
 #include <cmath>
 #include <map>
 
+#include "orrery/describe/machine/ranges.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/formats/timeloop/expressions/value.h"
-#include "orrery/machine/ranges.h"
 
 namespace orrery::formats::timeloop {
 namespace {

@@ -11,10 +11,10 @@
 #include <optional>
 #include <string>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/machine/chip.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/chip.h"
 
 namespace orrery::formats::timeloop {
 

@@ -16,9 +16,9 @@
 #include <cmath>
 #include <map>
 
-#include "orrery/base/whole_number.h"
-#include "orrery/machine/fan_out_name.h"
-#include "orrery/machine/ranges.h"
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/describe/machine/fan_out_name.h"
+#include "orrery/describe/machine/ranges.h"
 
 namespace orrery::formats::timeloop {
 namespace {

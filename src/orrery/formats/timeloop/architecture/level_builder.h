@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "orrery/formats/timeloop/architecture/component.h"
-#include "orrery/machine/chip.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/formats/timeloop/architecture/architecture_component.h"
 
 namespace orrery::formats::timeloop {
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/machine/chip.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/describe/machine/chip.h"
 
 namespace orrery::formats::timeloop {
 

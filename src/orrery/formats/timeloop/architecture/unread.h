@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/override.h"
-#include "orrery/formats/timeloop/architecture/component.h"
+#include "orrery/base/text/override.h"
+#include "orrery/formats/timeloop/architecture/architecture_component.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/energy/component.h"
-#include "orrery/energy/options.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/energy/component.h"
+#include "orrery/describe/energy/energy_options.h"
 #include "orrery/formats/timeloop/components/component_class.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::formats::timeloop {
 

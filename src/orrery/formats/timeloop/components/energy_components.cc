@@ -16,12 +16,12 @@
 #include <set>
 #include <tuple>
 
+#include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/clock.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
 #include "orrery/formats/timeloop/components/compound.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -29,10 +29,10 @@ namespace {
 using base::Count;
 using energy::Attributes;
 
-constexpr std::array<std::string_view, 1> kEnergyScale = {"energy_scale"};
-constexpr std::array<std::string_view, 1> kEnergyShare = {"energy_share"};
-constexpr std::array<std::string_view, 1> kAreaScale = {"area_scale"};
-constexpr std::array<std::string_view, 1> kAreaShare = {"area_share"};
+constexpr std::array<std::string_view, 1> kEnergyComponentsEnergyScale = {"energy_scale"};
+constexpr std::array<std::string_view, 1> kEnergyComponentsEnergyShare = {"energy_share"};
+constexpr std::array<std::string_view, 1> kEnergyComponentsAreaScale = {"area_scale"};
+constexpr std::array<std::string_view, 1> kEnergyComponentsAreaShare = {"area_share"};
 
 bool is_plain_name(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
@@ -135,9 +135,9 @@ class Builder {
       to.attributes.insert_or_assign("technology", Count{-1});
     } else {
       demands.required_actions = required(from, compound, network);
-      demands.energy_scale = product(factors_of(*from.node, kEnergyScale, kEnergyShare), frame->scope,
+      demands.energy_scale = product(factors_of(*from.node, kEnergyComponentsEnergyScale, kEnergyComponentsEnergyShare), frame->scope,
                                      "the energy of `" + from.name + "`", options_, found_);
-      demands.area_scale = product(factors_of(*from.node, kAreaScale, kAreaShare), frame->scope,
+      demands.area_scale = product(factors_of(*from.node, kEnergyComponentsAreaScale, kEnergyComponentsAreaShare), frame->scope,
                                    "the area of `" + from.name + "`", options_, found_);
     }
     if (!architecture_.v3) {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/energy/component.h"
-#include "orrery/energy/options.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/energy/component.h"
+#include "orrery/describe/energy/energy_options.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/components/component_class.h"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::formats::timeloop {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "orrery/energy/estimate.h"
+#include "orrery/describe/energy/estimate.h"
 
 namespace orrery::formats::timeloop {
 

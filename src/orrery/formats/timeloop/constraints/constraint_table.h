@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/space/mapspace.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/constraints/directive_text.h"
-#include "orrery/nest/mapspace.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/machine/fan_out_name.h"
 
 namespace orrery::formats::timeloop {
 

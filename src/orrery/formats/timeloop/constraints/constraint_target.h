@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/machine/chip.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
-#include "orrery/machine/chip.h"
 
 namespace orrery::formats::timeloop {
 

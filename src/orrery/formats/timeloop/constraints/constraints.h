@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/space/mapspace.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/nest/mapspace.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/space/mapspace.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/nest/mapspace.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

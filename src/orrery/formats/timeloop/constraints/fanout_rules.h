@@ -2,7 +2,7 @@
 #pragma once
 
 #include "orrery/formats/timeloop/constraints/constraint_table.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

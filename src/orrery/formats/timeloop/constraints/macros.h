@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/timeloop/constraints/constraint_table.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

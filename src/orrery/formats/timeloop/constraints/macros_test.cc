@@ -13,12 +13,12 @@ using testing::places;
 using testing::says;
 
 // Three register files in parallel (0, 1, 2) < inter_PE_spatial (3, fan-out 8 x 2) < DRAM (4).
-struct Fixture {
+struct MacrosFixture {
   Architecture architecture;
   workload::Einsum einsum = workload::matmul("product", 16, 64, 128);  // E = 64, D = 16, L = 128
   yaml::Node nothing;
 
-  explicit Fixture(bool parallel = false) {
+  explicit MacrosFixture(bool parallel = false) {
     machine::Chip& chip = architecture.chip;
     for (const char* name : {"A", "B", "C", "inter_PE_spatial", "DRAM"}) {
       machine::Storage storage;
@@ -70,33 +70,33 @@ struct Fixture {
 };
 
 TEST(Macros, FactorsOnlyFixesTheOthersToOne) {
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, factors_only: [E=4]}", 0), "E=4 D=1 L=1 ");
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, factors_only: []}", 0), "E=1 D=1 L=1 ");
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, factors: [D=2], factors_only: [E=4]}", 0), "E=4 D=2 L=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors_only: [E=4]}", 0), "E=4 D=1 L=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors_only: []}", 0), "E=1 D=1 L=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors: [D=2], factors_only: [E=4]}", 0), "E=4 D=2 L=1 ");
 }
 
 TEST(Macros, IterationIsForbiddenOrRequiredByDataspace) {
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, no_iteration_over_dataspaces: [Weights]}", 0), "E=1 D=1 ");
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, must_iterate_over_dataspaces: [Weights]}", 0), "L=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, no_iteration_over_dataspaces: [Weights]}", 0), "E=1 D=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, must_iterate_over_dataspaces: [Weights]}", 0), "L=1 ");
 }
 
 TEST(Macros, MacrosMayNotContradictFactors) {
-  EXPECT_EQ(Fixture().bad("- {target: A, type: temporal, factors: [E=4], no_iteration_over_dataspaces: [Weights]}"),
+  EXPECT_EQ(MacrosFixture().bad("- {target: A, type: temporal, factors: [E=4], no_iteration_over_dataspaces: [Weights]}"),
             Places{"O0508@1:47"});
 }
 
 TEST(Macros, KeepOnlyAndBypassOnlySpeakOfAllDataspaces) {
-  EXPECT_EQ(Fixture().good("- {target: A, type: dataspace, keep_only: [Inputs]}", 0), "bkb");
-  EXPECT_EQ(Fixture().good("- {target: A, type: dataspace, bypass_only: [Inputs]}", 0), "kbk");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: dataspace, keep_only: [Inputs]}", 0), "bkb");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: dataspace, bypass_only: [Inputs]}", 0), "kbk");
 }
 
 TEST(Macros, MaximizeDimsFillsTheFanOut) {
-  EXPECT_EQ(Fixture().good("- {target: PE, type: spatial, maximize_dims: [[D], [E]]}", 3), "E=1 D=16 ");
-  EXPECT_EQ(Fixture().good("- {target: PE, type: spatial, factors: [L=4], maximize_dims: [E, D]}", 3), "E=4 D=1 L=4 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: PE, type: spatial, maximize_dims: [[D], [E]]}", 3), "E=1 D=16 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: PE, type: spatial, factors: [L=4], maximize_dims: [E, D]}", 3), "E=4 D=1 L=4 ");
 }
 
 TEST(Macros, MaximizeDimsFillsACapacityWithWhatTheOtherLevelsLeave) {
-  EXPECT_EQ(Fixture().good("- {target: A, type: temporal, maximize_dims: [[E], [L]], maximize_dims_capacity: 16*4}\n"
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, maximize_dims: [[E], [L]], maximize_dims_capacity: 16*4}\n"
                            "- {target: B, type: temporal, factors: [E=16]}\n",
                            0),
             "E=4 L=16 ");
@@ -106,20 +106,20 @@ TEST(Macros, SpatialLoopsAreFilledBeforeTemporalOnes) {
   const std::string text =
       "- {target: A, type: temporal, maximize_dims: [[E]], maximize_dims_capacity: 32}\n"
       "- {target: PE, type: spatial, maximize_dims: [[E]]}\n";
-  EXPECT_EQ(Fixture().good(text, 3), "E=16 ");
-  EXPECT_EQ(Fixture().good(text, 0), "E=4 ");
+  EXPECT_EQ(MacrosFixture().good(text, 3), "E=16 ");
+  EXPECT_EQ(MacrosFixture().good(text, 0), "E=4 ");
 }
 
 TEST(Macros, MaximizeDimsNeedsACapacityAndFreeDimensions) {
-  EXPECT_EQ(Fixture().bad("- {target: A, type: temporal, maximize_dims: [[E]]}"), Places{"O0514@1:31"});
-  EXPECT_EQ(Fixture().bad("- {target: PE, type: spatial, factors: [E=2], maximize_dims: [[E]]}"), Places{"O0514@1:64"});
-  EXPECT_EQ(Fixture().bad("- {target: PE, type: spatial, maximize_dims: [[M]]}"), Places{"O0505@1:48"});
-  EXPECT_EQ(Fixture().bad("- {target: PE, type: spatial, maximize_dims: [E, [D]]}"), Places{"O0514@1:50"});
-  EXPECT_EQ(Fixture().bad("- {target: PE, type: spatial, maximize_dims: E}"), Places{"O0514@1:46"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: A, type: temporal, maximize_dims: [[E]]}"), Places{"O0514@1:31"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, factors: [E=2], maximize_dims: [[E]]}"), Places{"O0514@1:64"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: [[M]]}"), Places{"O0505@1:48"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: [E, [D]]}"), Places{"O0514@1:50"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: E}"), Places{"O0514@1:46"});
 }
 
 TEST(Macros, ARemainderThatTimeloopWouldTakeIsToldAndNotTaken) {
-  Fixture fixture;
+  MacrosFixture fixture;
   fixture.einsum.dimensions[0].bound = 500;
   base::Diagnostics found;
   EXPECT_EQ(fixture.read("- {target: A, type: temporal, maximize_dims: [[E]], maximize_dims_capacity: 64}", found, 0),
@@ -129,7 +129,7 @@ TEST(Macros, ARemainderThatTimeloopWouldTakeIsToldAndNotTaken) {
 }
 
 TEST(Macros, AreOfTheV4FormOnly) {
-  Fixture fixture;
+  MacrosFixture fixture;
   fixture.architecture.v3 = true;
   EXPECT_EQ(fixture.bad("- {target: A, type: temporal, factors_only: [E=4]}\n"
                         "- {target: A, type: bypass, keep_only: [Inputs]}\n"),
@@ -142,13 +142,13 @@ const char* const kEachKeptOnce =
     "- {target: C, type: dataspace, keep: [Outputs]}\n";
 
 TEST(ParallelBranches, KeepWhatTheyAreToldAndPassTheRest) {
-  EXPECT_EQ(Fixture(true).good(kEachKeptOnce, 0), "kbb");
-  EXPECT_EQ(Fixture(true).good(kEachKeptOnce, 1), "bkb");
-  EXPECT_EQ(Fixture(true).good(kEachKeptOnce, 2), "bbk");
+  EXPECT_EQ(MacrosFixture(true).good(kEachKeptOnce, 0), "kbb");
+  EXPECT_EQ(MacrosFixture(true).good(kEachKeptOnce, 1), "bkb");
+  EXPECT_EQ(MacrosFixture(true).good(kEachKeptOnce, 2), "bbk");
 }
 
 TEST(ParallelBranches, ADataspaceKeptInNoneOrInTwoIsAnError) {
-  Fixture fixture(true);
+  MacrosFixture fixture(true);
   EXPECT_EQ(fixture.bad("- {target: A, type: dataspace, keep: [Weights]}\n"
                         "- {target: B, type: dataspace, keep: [Inputs]}\n"),
             Places{"O0516@0:0"});
@@ -159,7 +159,7 @@ TEST(ParallelBranches, ADataspaceKeptInNoneOrInTwoIsAnError) {
 }
 
 TEST(ParallelBranches, NothingIsABranchThatTakesDataPast) {
-  Fixture fixture(true);
+  MacrosFixture fixture(true);
   fixture.nothing = parse("{dataspace: {keep: [Outputs]}}");
   fixture.architecture.parallel[0].branches.push_back({{}, &fixture.nothing});
   EXPECT_EQ(fixture.good("- {target: A, type: dataspace, keep: [Weights]}\n"

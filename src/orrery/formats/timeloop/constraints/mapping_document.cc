@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/base/check.h"
+#include "orrery/base/diagnostics/check.h"
+#include "orrery/engines/nest/space/mapspace.h"
 #include "orrery/formats/timeloop/constraints/constraint_target.h"
 #include "orrery/formats/timeloop/constraints/directive_text.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
-#include "orrery/nest/mapspace.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -29,9 +29,9 @@ Count fanout(const machine::Chip& chip, int level) {
   return std::max<Count>(1, inside);
 }
 
-class Reader {
+class MappingDocumentReader {
  public:
-  Reader(const machine::Chip& chip, const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found)
+  MappingDocumentReader(const machine::Chip& chip, const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found)
       : chip_(chip), einsum_(einsum), variables_(variables), found_(found) {
     const std::size_t dimensions = einsum.dimensions.size();
     std::vector<int> problem_order(dimensions);
@@ -333,7 +333,7 @@ class Reader {
     });
   }
 
-  // Whether they come to the bounds is seen with all else that a mapping must obey (nest/legality.h).
+  // Whether they come to the bounds is seen with all else that a mapping must obey (engines/nest/model/legality.h).
   void fill_last_rounds() {
     for (const GivenFactor& given : all_factors_) {
       if (!given.factor.last || *given.factor.last == given.factor.value) continue;
@@ -443,7 +443,7 @@ std::string permutation_of(const workload::Einsum& einsum, const std::vector<int
 
 nest::Mapping read_mapping(const yaml::Node& mapping, const machine::Chip& chip, const workload::Einsum& einsum,
                            const Scope& variables, base::Diagnostics& found, nest::MappingPlaces* places) {
-  Reader reader(chip, einsum, variables, found);
+  MappingDocumentReader reader(chip, einsum, variables, found);
   nest::Mapping result = reader.read(mapping);
   if (places) *places = reader.places(mapping.where);
   return result;

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/model/mapping.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/chip.h"
-#include "orrery/nest/mapping.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

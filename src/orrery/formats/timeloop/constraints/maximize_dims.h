@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/base/count.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::formats::timeloop {
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/once_each.h"
+#include "orrery/base/diagnostics/once_each.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/energy_tables.h"
 #include "orrery/formats/timeloop/architecture/unread.h"

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/content_hash.h"
+#include "orrery/base/numbers/content_hash.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/documents/documents.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::nest {
-struct SparseDesign;  // nest/sparse_design.h
+struct SparseDesign;  // engines/nest/sparse/sparse_design.h
 }
 
 namespace orrery::formats::timeloop {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text_file.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/formats/timeloop/documents/nonzero_file.h"
 #include "orrery/formats/timeloop/documents/template_paths.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"

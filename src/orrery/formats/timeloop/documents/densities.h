@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/content_hash.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/sparse/density.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/nest/density.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

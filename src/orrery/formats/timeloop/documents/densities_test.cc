@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/text_file.h"
+#include "orrery/base/text/files_test_util.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/formats/timeloop/expressions/document_test_util.h"
 
 namespace orrery::formats::timeloop {

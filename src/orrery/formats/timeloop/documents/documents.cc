@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "orrery/base/content_hash.h"
-#include "orrery/formats/libconfig/document.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/formats/libconfig/libconfig_document.h"
 #include "orrery/formats/timeloop/documents/chip_reading.h"
-#include "orrery/formats/timeloop/documents/merge.h"
+#include "orrery/formats/timeloop/documents/merge_documents.h"
 #include "orrery/formats/timeloop/documents/overrides.h"
 #include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"

@@ -20,18 +20,18 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/content_hash.h"
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/override.h"
-#include "orrery/energy/component.h"
-#include "orrery/energy/options.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/override.h"
+#include "orrery/describe/energy/component.h"
+#include "orrery/describe/energy/energy_options.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/model/mapping.h"
+#include "orrery/engines/nest/search/search.h"
+#include "orrery/engines/nest/space/mapspace.h"
 #include "orrery/formats/timeloop/documents/jinja.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/machine/chip.h"
-#include "orrery/nest/mapping.h"
-#include "orrery/nest/mapspace.h"
-#include "orrery/nest/search.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 
 namespace orrery::formats::timeloop {
 namespace {

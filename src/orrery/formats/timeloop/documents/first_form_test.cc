@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 
 namespace orrery::formats::timeloop {
@@ -23,7 +23,7 @@ arch : {
   );
 };
 )";
-const std::string kProblem = "problem : { R = 1; S = 1; P = 56; Q = 56; C = 2; K = 256; N = 1; Wstride = 1; };\n";
+const std::string kFirstFormProblem = "problem : { R = 1; S = 1; P = 56; Q = 56; C = 2; K = 256; N = 1; Wstride = 1; };\n";
 
 Specification read(const std::string& text, const std::string& name = "old.cfg") {
   return Documents::gather({source(text, name)}, {}).read();
@@ -36,7 +36,7 @@ bool said(const Specification& specification, const char* code) {
 }
 
 TEST(FirstForm, StoragesAreLevelsInnermostFirst) {
-  const Specification all = read(kChip + kProblem);
+  const Specification all = read(kChip + kFirstFormProblem);
   const machine::Chip& chip = *all.chip;
   ASSERT_EQ(chip.storages.size(), 3u);
   EXPECT_EQ(chip.storages[0].name, "RegisterFile");
@@ -53,14 +53,14 @@ TEST(FirstForm, StoragesAreLevelsInnermostFirst) {
 // Ratios of Eyeriss: 1 at 0.5 KiB and 6 at 100 KiB for 16 bit, 200 at the DRAM, 1 a multiplication; all in proportion
 // to the width of an access.
 TEST(FirstForm, EnergiesAreRatiosToAMultiplicationOf16Bit) {
-  const Specification all = read(kChip + kProblem);
+  const Specification all = read(kChip + kFirstFormProblem);
   EXPECT_DOUBLE_EQ(all.chip->storages[0].energy.read_pj, 1);
   EXPECT_NEAR(all.chip->storages[1].energy.write_pj, 4 * (1 + 5 * 127.5 / 99.5), 1e-12);
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.update_pj, 200);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 1);
   EXPECT_TRUE(said(all, "O2032"));
   const Specification narrow = read(
-      replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") + kProblem);
+      replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") + kFirstFormProblem);
   EXPECT_DOUBLE_EQ(narrow.chip->compute.compute_pj, 0.25);
 }
 
@@ -69,7 +69,7 @@ TEST(FirstForm, GivenEnergiesCount) {
   text = replaced(text, "sizeKB = 128;", "sizeKB = 128; vector_access_energy = 3;");
   text = replaced(text, "technology = \"DRAM\";", "technology = \"DRAM\"; vector_access_energy = 90;");
   text = replaced(text, "meshX = 16; };\n  storage", "meshX = 16; energy = 0.75; };\n  storage");
-  const Specification all = read(text + kProblem);
+  const Specification all = read(text + kFirstFormProblem);
   EXPECT_DOUBLE_EQ(all.chip->storages[0].energy.read_pj, 0.5);
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.read_pj, 90);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 0.75);
@@ -78,7 +78,7 @@ TEST(FirstForm, GivenEnergiesCount) {
 
 TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
   const Specification all =
-      read(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kProblem);
+      read(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kFirstFormProblem);
   const auto& warnings = all.diagnostics.all();
   const auto mixed =
       std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.code == "O2032"; });
@@ -87,7 +87,7 @@ TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
 }
 
 TEST(FirstForm, AProblemWithoutAShapeIsAConvolution) {
-  const Specification all = read(kChip + kProblem);
+  const Specification all = read(kChip + kFirstFormProblem);
   EXPECT_EQ(all.problem->einsum.dimensions.size(), 7u);
   EXPECT_EQ(all.problem->einsum.operations(), 56 * 56 * 2 * 256);
   EXPECT_TRUE(said(all, "O2033"));
@@ -99,13 +99,13 @@ mapspace = { template = "uber"; constraints = "two";
   constraints_one = ( { target = "DRAM"; type = "temporal"; factors = "K1"; } );
   constraints_two = ( { target = "GlobalBuffer"; type = "datatype"; keep = [ "Inputs" ]; bypass = [ "Weights" ]; } ); };
 )";
-  const Specification all = read(kChip + kProblem + lists);
+  const Specification all = read(kChip + kFirstFormProblem + lists);
   int of_buffer = 0;
   for (const nest::Constraint& one : all.problem->space.constraints)
     of_buffer += one.kind == nest::Constraint::Kind::kKeep && one.level == 1 ? 1 : 0;
   EXPECT_EQ(of_buffer, 2);
   EXPECT_FALSE(said(all, "O0513"));
-  const base::Codes codes = base::codes_of([&] { read(kChip + kProblem + replaced(lists, "\"two\"", "\"three\"")); });
+  const base::Codes codes = base::codes_of([&] { read(kChip + kFirstFormProblem + replaced(lists, "\"two\"", "\"three\"")); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0500") != codes.end());
 }
 
@@ -116,7 +116,7 @@ mapping = ( { target = 0; type = "temporal"; factors = "P8 C2 K16"; permutation 
             { target = 1; type = "temporal"; factors = "Q7 K2"; permutation = "KQRSPCN"; },
             { target = 2; type = "temporal"; factors = "P7 Q4"; permutation = "PQRSCKN"; } );
 )";
-  const Specification all = read(kChip + kProblem + mapping);
+  const Specification all = read(kChip + kFirstFormProblem + mapping);
   ASSERT_TRUE(all.mapping);
   const int p = all.problem->einsum.dimension_index("P");
   EXPECT_EQ(all.mapping->levels[0].temporal[p], 8);
@@ -125,7 +125,7 @@ mapping = ( { target = 0; type = "temporal"; factors = "P8 C2 K16"; permutation 
 
 TEST(FirstForm, ErrorsPointIntoTheFile) {
   try {
-    read(replaced(kChip, "sizeKB = 128;", "sizeKB = -1;") + kProblem);
+    read(replaced(kChip, "sizeKB = 128;", "sizeKB = -1;") + kFirstFormProblem);
     FAIL();
   } catch (const base::InputError& error) {
     const auto& found = error.diagnostics;
@@ -134,7 +134,7 @@ TEST(FirstForm, ErrorsPointIntoTheFile) {
     EXPECT_EQ(negative->primary.where.line, 6);
     EXPECT_EQ(negative->primary.where.column, 39);
   }
-  const base::Codes codes = base::codes_of([&] { read("arch = { storage = ( ); };\n" + kProblem); });
+  const base::Codes codes = base::codes_of([&] { read("arch = { storage = ( ); };\n" + kFirstFormProblem); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0302") != codes.end());
 }
 
@@ -167,7 +167,7 @@ TEST(FirstForm, TheClockOfAnOldDescriptionIsItsLatency) {
 TEST(FirstForm, AFlattenedArchitectureGivesWayToTheOneItWasMadeOf) {
   const auto flat = source("architecture: {version: 0.4, local: [{name: a.B, class: SRAM}]}\n", "flat.yaml");
   for (const char* name : {"a.cfg", "z.cfg"}) {
-    const Specification all = Documents::gather({source(kChip + kProblem, name), flat}, {}).read();
+    const Specification all = Documents::gather({source(kChip + kFirstFormProblem, name), flat}, {}).read();
     EXPECT_EQ(all.chip->storages.size(), 3u) << name;
   }
 }

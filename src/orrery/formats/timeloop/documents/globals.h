@@ -1,7 +1,7 @@
 // `globals`: what the front end passes to Timeloop's process besides the documents.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/override.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/override.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -5,8 +5,8 @@
 #include <ctime>
 #include <filesystem>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 
 namespace orrery::formats::timeloop {

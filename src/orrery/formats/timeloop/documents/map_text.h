@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "orrery/machine/chip.h"
-#include "orrery/nest/evaluation.h"
-#include "orrery/nest/mapping.h"
-#include "orrery/workload/einsum.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/model/evaluation.h"
+#include "orrery/engines/nest/model/mapping.h"
 
 namespace orrery::formats::timeloop {
 

@@ -1,9 +1,9 @@
 // `mapper` documents: what of them still means something to an exact search.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/timeloop/documents/documents.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

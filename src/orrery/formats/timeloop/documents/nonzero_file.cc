@@ -7,8 +7,8 @@
 //
 //   i, j, k     # remark                                a line a place, from 0, commas or blanks in between
 //
-// A file is limited by base/text_file.h, so that some millions of places are the most. Cost: one pass, and a sort that
-// finds places given twice.
+// A file is limited by base/text/text_file.h, so that some millions of places are the most. Cost: one pass, and a sort
+// that finds places given twice.
 #include "orrery/formats/timeloop/documents/nonzero_file.h"
 
 #include <algorithm>
@@ -53,9 +53,9 @@ std::optional<Number> number(std::string_view word) {
   return value;
 }
 
-class Reader {
+class NonzeroFileReader {
  public:
-  Reader(const std::shared_ptr<const base::SourceFile>& file, const std::string& tensor,
+  NonzeroFileReader(const std::shared_ptr<const base::SourceFile>& file, const std::string& tensor,
          const std::vector<Count>& bounds, base::Diagnostics& found)
       : file_(file), tensor_(tensor), bounds_(bounds), found_(found), rest_(file->text) {
     if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
@@ -220,7 +220,7 @@ class Reader {
 
 std::vector<Count> read_nonzeros(const std::shared_ptr<const base::SourceFile>& file, const std::string& tensor,
                                  const std::vector<Count>& bounds, base::Diagnostics& found) {
-  return Reader(file, tensor, bounds, found).read();
+  return NonzeroFileReader(file, tensor, bounds, found).read();
 }
 
 }  // namespace orrery::formats::timeloop

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/count.h"
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::formats::timeloop {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/architecture/unread.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"

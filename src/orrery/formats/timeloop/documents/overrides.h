@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "orrery/base/override.h"
+#include "orrery/base/text/override.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/timeloop/constraints/directive_text.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -38,9 +38,9 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-class Reader {
+class ProblemReader {
  public:
-  Reader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found, bool ignore_densities)
+  ProblemReader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found, bool ignore_densities)
       : problem_(problem), variables_(variables), found_(found), ignore_densities_(ignore_densities) {}
 
   Einsum read() {
@@ -548,7 +548,7 @@ class Reader {
 
 workload::Einsum read_problem(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found,
                               bool ignore_densities) {
-  return Reader(problem, variables, found, ignore_densities).read();
+  return ProblemReader(problem, variables, found, ignore_densities).read();
 }
 
 }  // namespace orrery::formats::timeloop

@@ -1,10 +1,10 @@
 // `problem` documents into workload::Einsum.
 #pragma once
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "orrery/base/files_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/timeloop/expressions/document_test_util.h"
 
 namespace orrery::formats::timeloop {
@@ -13,13 +13,13 @@ using testing::Places;
 using testing::places;
 using testing::says;
 
-struct Result {
+struct ProblemResult {
   workload::Einsum einsum;
   base::Diagnostics found;
 };
 
-Result read(const std::string& text, const std::string& variables = "{}") {
-  Result result;
+ProblemResult read(const std::string& text, const std::string& variables = "{}") {
+  ProblemResult result;
   const yaml::Node document = parse(text);
   const yaml::Node names = parse(variables);
   Scope scope;
@@ -44,7 +44,7 @@ std::string matmul(const std::string& instance) {
 }
 
 TEST(Problem, BoundsAreExpressionsOverVariablesAndEarlierEntries) {
-  const Result result = read(matmul("{L: SEQ, E: EMB//HEADS, D: E*3}"), "{SEQ: 512, EMB: 768, HEADS: 12}");
+  const ProblemResult result = read(matmul("{L: SEQ, E: EMB//HEADS, D: E*3}"), "{SEQ: 512, EMB: 768, HEADS: 12}");
   EXPECT_EQ(places(result.found), Places{});
   EXPECT_EQ(result.einsum.name, "product");
   EXPECT_EQ(result.einsum.dimensions[0].bound, 512);
@@ -57,7 +57,7 @@ TEST(Problem, BoundsAreExpressionsOverVariablesAndEarlierEntries) {
 }
 
 TEST(Problem, ConvolutionTermsTakeTheirCoefficientsFromTheInstance) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -73,7 +73,7 @@ TEST(Problem, ConvolutionTermsTakeTheirCoefficientsFromTheInstance) {
 }
 
 TEST(Problem, ShorterProjectionsMeanTheSame) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.3\n"
       "  shape:\n"
@@ -90,7 +90,7 @@ TEST(Problem, ShorterProjectionsMeanTheSame) {
 }
 
 TEST(Problem, TheConvolutionThatTimeloopShipsIsKnownByName) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem: {version: 0.3, shape: cnn-layer, C: 4, M: 8, R: 3, S: 3, N: 1, P: 7, Q: 7, Wstride: 2, Hstride: 1}");
   EXPECT_EQ(places(result.found), Places{});
   EXPECT_EQ(result.einsum.operations(), 4 * 8 * 9 * 49);
@@ -102,7 +102,7 @@ TEST(Problem, AnUnknownShapeNameIsAnError) {
 }
 
 TEST(Problem, AMissingBoundNamesTheDimensionAndWhereItWasDeclared) {
-  const Result result = read(matmul("{L: 8, E: 8}"));
+  const ProblemResult result = read(matmul("{L: 8, E: 8}"));
   EXPECT_EQ(places(result.found), Places{"O0401@10:13"});
   EXPECT_TRUE(says(result.found, "5:24: dimension named here"));
 }
@@ -114,7 +114,7 @@ TEST(Problem, BoundsMustBeWholeAndAtLeastOne) {
 }
 
 TEST(Problem, AProjectionOnlyUsesDimensionsOfTheShape) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -127,7 +127,7 @@ TEST(Problem, AProjectionOnlyUsesDimensionsOfTheShape) {
 }
 
 TEST(Problem, WithoutAnOutputThereIsNothingToCompute) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -138,7 +138,7 @@ TEST(Problem, WithoutAnOutputThereIsNothingToCompute) {
 }
 
 TEST(Problem, NamesAreUniqueAndBothPlacesAreShown) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -154,7 +154,7 @@ TEST(Problem, NamesAreUniqueAndBothPlacesAreShown) {
 }
 
 TEST(Problem, ADimensionThatNoDataspaceUsesIsWorthAWord) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -173,13 +173,13 @@ TEST(Problem, CoefficientsAreNotNegativeAndAreKnown) {
       "    coefficients: [{name: c, default: -1}]\n"
       "    data_spaces: [{name: X, projection: [[[A, k]]], read_write: true}]\n"
       "  instance: {A: 3}\n";
-  const Result result = read(shape);
+  const ProblemResult result = read(shape);
   EXPECT_EQ(places(result.found), (Places{"O0408@5:39", "O0412@6:47"}));
 }
 
 TEST(Problem, TheConvolutionKnownByNameCallsItsChannelsAsTheInstanceDoes) {
-  const Result older = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, K: 16, N: 1}");
-  const Result newer = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, M: 16, N: 1}");
+  const ProblemResult older = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, K: 16, N: 1}");
+  const ProblemResult newer = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, M: 16, N: 1}");
   EXPECT_EQ(older.einsum.dimension_index("K"), newer.einsum.dimension_index("M"));
   EXPECT_EQ(older.einsum.operations(), newer.einsum.operations());
   EXPECT_EQ(older.einsum.operations(), 3 * 3 * 4 * 4 * 8 * 16);
@@ -198,7 +198,7 @@ TEST(Problem, AVersionMayBeMissingButMustBeKnown) {
 }
 
 TEST(Problem, UnknownKeysAreWarnings) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -215,11 +215,11 @@ TEST(Problem, ConvolutionKeysThatTheShapeDoesNotUseAreSilent) {
 }
 
 TEST(Problem, ANumberThatTheShapeHasNoUseForIsNotIgnoredSilently) {
-  const Result more = read(matmul("{L: 8, E: 8, D: 8, Q: 3}"));
+  const ProblemResult more = read(matmul("{L: 8, E: 8, D: 8, Q: 3}"));
   EXPECT_EQ(places(more.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(more.found, "dimensions of `product`: `L`, `E`, `D`"));
   EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, Wstride: 1+1}")).found), Places{"O0410@10:32w"});
-  const Result dense = read(matmul("{L: 8, E: 8, D: 8, density: 0.1}"));
+  const ProblemResult dense = read(matmul("{L: 8, E: 8, D: 8, density: 0.1}"));
   EXPECT_EQ(places(dense.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(dense.found, "did you mean `densities`?"));
 }
@@ -234,16 +234,16 @@ TEST(Problem, ANumberThatDecidesNothingMoreIsSilent) {
 }
 
 TEST(Problem, DensitiesUnderAnotherNameAreNotIgnoredSilently) {
-  const Result result = read(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
+  const ProblemResult result = read(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
   EXPECT_EQ(places(result.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(result.found, "an instance has bounds, coefficients and `densities`"));
 }
 
 TEST(Problem, ABoundUnderANearlyRightNameIsNotIgnoredSilently) {
-  const Result lower = read(matmul("{L: 8, E: 8, D: 8, e: 16}"));
+  const ProblemResult lower = read(matmul("{L: 8, E: 8, D: 8, e: 16}"));
   EXPECT_EQ(places(lower.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(lower.found, "did you mean `E`?"));
-  const Result strides = read(
+  const ProblemResult strides = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -265,7 +265,7 @@ TEST(Problem, PartsThatAreMissingOrOfTheWrongKindAreErrors) {
 }
 
 TEST(Problem, AProjectionMustBeThere) {
-  const Result result = read(
+  const ProblemResult result = read(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -276,7 +276,7 @@ TEST(Problem, AProjectionMustBeThere) {
 }
 
 TEST(Problem, ProductsBeyond64BitsAreErrorsThatShowTheNumbers) {
-  const Result result = read(matmul("{L: 4000000000, E: 4000000000, D: 4}"));
+  const ProblemResult result = read(matmul("{L: 4000000000, E: 4000000000, D: 4}"));
   EXPECT_EQ(places(result.found), Places{"O0414@4:5"});
   EXPECT_TRUE(says(result.found, "E = 4000000000"));
 }

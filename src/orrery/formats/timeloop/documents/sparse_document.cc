@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/whole_number.h"
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -66,9 +66,9 @@ std::vector<Directive> directives_of(const yaml::Node* document, const Architect
   return all;
 }
 
-class Reader {
+class SparseDocumentReader {
  public:
-  Reader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope, base::Diagnostics& found)
+  SparseDocumentReader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope, base::Diagnostics& found)
       : architecture_(architecture), chip_(architecture.chip), einsum_(einsum), scope_(scope), found_(found) {
     for (const workload::Dataspace& dataspace : einsum.dataspaces) tensors_.push_back(dataspace.name);
     for (const workload::Dimension& dimension : einsum.dimensions) dimensions_.push_back(dimension.name);
@@ -425,7 +425,7 @@ std::optional<double> first(const std::optional<Prices>& prices, const std::arra
 SparseDesign read_sparse_design(const yaml::Node* document, const Architecture& architecture,
                                 const workload::Einsum& einsum, std::vector<nest::Density> densities,
                                 const Scope& scope, base::Diagnostics& found) {
-  Reader reader(architecture, einsum, scope, found);
+  SparseDocumentReader reader(architecture, einsum, scope, found);
   for (const Directive& directive : directives_of(document, architecture, found)) reader.read(directive);
   SparseDesign design = reader.take();
   design.densities = std::move(densities);

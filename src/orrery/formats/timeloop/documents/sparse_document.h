@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/sparse/sparse_design.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/architecture/prices.h"
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/nest/sparse_design.h"
-#include "orrery/workload/einsum.h"
 
 namespace orrery::formats::timeloop {
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "orrery/machine/chip.h"
-#include "orrery/nest/evaluation.h"
-#include "orrery/nest/options.h"
-#include "orrery/workload/einsum.h"
+#include "orrery/describe/machine/chip.h"
+#include "orrery/describe/workload/einsum.h"
+#include "orrery/engines/nest/model/evaluation.h"
+#include "orrery/engines/nest/model/model_options.h"
 
 namespace orrery::formats::timeloop {
 

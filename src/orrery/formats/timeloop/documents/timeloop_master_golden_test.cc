@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/files_test_util.h"
-#include "orrery/formats/json/document.h"
+#include "orrery/base/text/files_test_util.h"
+#include "orrery/engines/nest/model/model.h"
+#include "orrery/formats/json/json_document.h"
 #include "orrery/formats/timeloop/documents/documents.h"
 #include "orrery/formats/yaml/node.h"
-#include "orrery/nest/model.h"
 
 namespace orrery::formats::timeloop {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop::testing {

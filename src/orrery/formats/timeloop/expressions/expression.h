@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::formats::timeloop {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::timeloop {
 

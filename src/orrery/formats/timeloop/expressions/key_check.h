@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::timeloop {

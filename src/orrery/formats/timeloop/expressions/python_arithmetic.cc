@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include "orrery/base/whole_number.h"
+#include "orrery/base/numbers/whole_number.h"
 
 namespace orrery::formats::timeloop::python {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::formats::timeloop::python {
 

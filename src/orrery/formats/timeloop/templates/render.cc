@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "orrery/base/edit_distance.h"
+#include "orrery/base/text/edit_distance.h"
 
 namespace orrery::formats::timeloop::jinja {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-#include "orrery/base/refused_test_util.h"
+#include "orrery/base/diagnostics/refused_test_util.h"
 
 namespace orrery::formats::timeloop::jinja {
 namespace {

@@ -18,8 +18,8 @@
 namespace orrery::formats::timeloop::jinja {
 namespace {
 
-using Expression = TemplateExpression;
-using Kind = Expression::Kind;
+using TemplateSyntaxExpression = TemplateExpression;
+using TemplateSyntaxKind = TemplateSyntaxExpression::Kind;
 
 constexpr int kMaxNesting = 64;
 
@@ -213,8 +213,8 @@ class Parser {
   // `{% include 'file' %}` is `{{ include_text('file') }}`.
   Statement include(Statement made) {
     made.kind = Statement::Kind::kPrint;
-    Expression call = node(Kind::kCall, made.where);
-    Expression function = node(Kind::kName, made.where);
+    TemplateSyntaxExpression call = node(TemplateSyntaxKind::kCall, made.where);
+    TemplateSyntaxExpression function = node(TemplateSyntaxKind::kName, made.where);
     function.name = "include_text";
     call.parts.push_back(std::move(function));
     call.parts.push_back(expression());
@@ -223,14 +223,14 @@ class Parser {
     return made;
   }
 
-  static Expression node(Kind kind, const base::Location& where) {
-    Expression made;
+  static TemplateSyntaxExpression node(TemplateSyntaxKind kind, const base::Location& where) {
+    TemplateSyntaxExpression made;
     made.kind = kind;
     made.where = where;
     return made;
   }
-  static Expression binary(std::string op, const base::Location& where, Expression a, Expression b) {
-    Expression made = node(Kind::kBinary, where);
+  static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a, TemplateSyntaxExpression b) {
+    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kBinary, where);
     made.name = std::move(op);
     made.parts.push_back(std::move(a));
     made.parts.push_back(std::move(b));
@@ -238,19 +238,19 @@ class Parser {
   }
 
   // `a, b` is a list.
-  Expression whole_expression() {
-    Expression first = expression();
+  TemplateSyntaxExpression whole_expression() {
+    TemplateSyntaxExpression first = expression();
     if (!look().is(",")) return first;
-    Expression list = node(Kind::kList, first.where);
+    TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, first.where);
     list.parts.push_back(std::move(first));
     while (take_sign(",")) list.parts.push_back(expression());
     return list;
   }
-  Expression expression() {
+  TemplateSyntaxExpression expression() {
     const Nested nested(*this);
-    Expression value = either();
+    TemplateSyntaxExpression value = either();
     while (look().is_name("if")) {
-      Expression choice = node(Kind::kChoice, take().where);
+      TemplateSyntaxExpression choice = node(TemplateSyntaxKind::kChoice, take().where);
       choice.parts.push_back(either());
       choice.parts.push_back(std::move(value));
       if (take_name("else")) choice.parts.push_back(expression());
@@ -258,32 +258,32 @@ class Parser {
     }
     return value;
   }
-  Expression either() {
-    Expression left = both();
+  TemplateSyntaxExpression either() {
+    TemplateSyntaxExpression left = both();
     while (look().is_name("or")) {
       const base::Location where = take().where;
       left = binary("or", where, std::move(left), both());
     }
     return left;
   }
-  Expression both() {
-    Expression left = negation();
+  TemplateSyntaxExpression both() {
+    TemplateSyntaxExpression left = negation();
     while (look().is_name("and")) {
       const base::Location where = take().where;
       left = binary("and", where, std::move(left), negation());
     }
     return left;
   }
-  Expression negation() {
+  TemplateSyntaxExpression negation() {
     if (!look().is_name("not")) return comparison();
     const Nested nested(*this);
-    Expression made = node(Kind::kUnary, take().where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, take().where);
     made.name = "not";
     made.parts.push_back(negation());
     return made;
   }
-  Expression comparison() {
-    Expression left = levels(0);
+  TemplateSyntaxExpression comparison() {
+    TemplateSyntaxExpression left = levels(0);
     for (;;) {
       std::string op;
       for (const char* sign : {"==", "!=", "<=", ">=", "<", ">"})
@@ -301,11 +301,11 @@ class Parser {
     }
   }
   // The operators that go from left to right, loosest first.
-  Expression levels(std::size_t level) {
+  TemplateSyntaxExpression levels(std::size_t level) {
     static const std::vector<std::vector<std::string_view>> kLevels = {
         {"+", "-"}, {"~"}, {"*", "/", "//", "%"}, {"**"}};
     if (level == kLevels.size()) return signed_value(true);
-    Expression left = levels(level + 1);
+    TemplateSyntaxExpression left = levels(level + 1);
     for (;;) {
       const auto& signs = kLevels[level];
       const auto sign = std::find_if(signs.begin(), signs.end(), [&](auto one) { return look().is(one); });
@@ -314,18 +314,18 @@ class Parser {
       left = binary(std::string(*sign), where, std::move(left), levels(level + 1));
     }
   }
-  Expression signed_value(bool with_filters) {
+  TemplateSyntaxExpression signed_value(bool with_filters) {
     const Nested nested(*this);
     if (look().is("-") || look().is("+")) {
-      Expression made = node(Kind::kUnary, look().where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, look().where);
       made.name = take().raw;
       made.parts.push_back(signed_value(false));
       return with_filters ? filters(std::move(made)) : made;
     }
-    Expression value = postfix(primary());
+    TemplateSyntaxExpression value = postfix(primary());
     return with_filters ? filters(std::move(value)) : value;
   }
-  Expression primary() {
+  TemplateSyntaxExpression primary() {
     const Token& token = look();
     if (token.kind == Token::Kind::kName) {
       ++at_;
@@ -334,7 +334,7 @@ class Parser {
                               ? python::constant(token.raw == "none" ? "None" : token.raw)
                               : std::nullopt)
         return literal(token.where, TemplateValue::of(*constant));
-      Expression made = node(Kind::kName, token.where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kName, token.where);
       made.name = token.raw;
       return made;
     }
@@ -348,11 +348,11 @@ class Parser {
       ++at_;
       if (look().is(")")) {
         ++at_;
-        return node(Kind::kList, token.where);
+        return node(TemplateSyntaxKind::kList, token.where);
       }
-      Expression inside = expression();
+      TemplateSyntaxExpression inside = expression();
       if (look().is(",")) {
-        Expression list = node(Kind::kList, token.where);
+        TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
         list.parts.push_back(std::move(inside));
         while (take_sign(",") && !look().is(")")) list.parts.push_back(expression());
         inside = std::move(list);
@@ -362,7 +362,7 @@ class Parser {
     }
     if (token.is("[")) {
       ++at_;
-      Expression list = node(Kind::kList, token.where);
+      TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
       while (!take_sign("]")) {
         if (!list.parts.empty()) expect(",");
         if (take_sign("]")) break;
@@ -372,7 +372,7 @@ class Parser {
     }
     if (token.is("{")) {
       ++at_;
-      Expression map = node(Kind::kMap, token.where);
+      TemplateSyntaxExpression map = node(TemplateSyntaxKind::kMap, token.where);
       while (!take_sign("}")) {
         if (!map.parts.empty()) expect(",");
         if (take_sign("}")) break;
@@ -386,12 +386,12 @@ class Parser {
       refuse(token.where, "a value is missing here", "");
     refuse(token.where, fmt::format("`{}` cannot stand here", shown(token)), "");
   }
-  static Expression literal(const base::Location& where, TemplateValue value) {
-    Expression made = node(Kind::kLiteral, where);
+  static TemplateSyntaxExpression literal(const base::Location& where, TemplateValue value) {
+    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kLiteral, where);
     made.value = std::move(value);
     return made;
   }
-  static Expression number(const Token& token) {
+  static TemplateSyntaxExpression number(const Token& token) {
     std::string digits(token.raw);
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
     const char* end = digits.data() + digits.size();
@@ -404,13 +404,13 @@ class Parser {
     refuse(token.where, fmt::format("`{}` is no number of 64 bits", token.raw), "");
   }
 
-  Expression postfix(Expression value) {
+  TemplateSyntaxExpression postfix(TemplateSyntaxExpression value) {
     for (int links = 0;; ++links) {
       if (links > kMaxNesting) refuse(look().where, fmt::format("more than {} links in a chain", kMaxNesting), "");
       const Token& token = look();
       if (token.is(".")) {
         ++at_;
-        Expression made = node(Kind::kAttribute, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kAttribute, look().where);
         if (look().kind == Token::Kind::kNumber)
           made.name = take().raw;
         else
@@ -419,14 +419,14 @@ class Parser {
         value = std::move(made);
       } else if (token.is("[")) {
         ++at_;
-        Expression made = node(Kind::kItem, token.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kItem, token.where);
         made.parts.push_back(std::move(value));
         made.parts.push_back(expression());
         if (look().is(":")) refuse(look().where, "slices are not read here", "");
         expect("]");
         value = std::move(made);
       } else if (token.is("(")) {
-        Expression made = node(Kind::kCall, value.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kCall, value.where);
         made.parts.push_back(std::move(value));
         arguments(made);
         value = std::move(made);
@@ -436,7 +436,7 @@ class Parser {
     }
   }
   // `(a, b, name=c)`
-  void arguments(Expression& call) {
+  void arguments(TemplateSyntaxExpression& call) {
     expect("(");
     bool first = true;
     while (!take_sign(")")) {
@@ -452,18 +452,18 @@ class Parser {
       call.parts.push_back(expression());
     }
   }
-  Expression filters(Expression value) {
+  TemplateSyntaxExpression filters(TemplateSyntaxExpression value) {
     for (int links = 0;; ++links) {
       if (links > kMaxNesting) refuse(look().where, fmt::format("more than {} links in a chain", kMaxNesting), "");
       if (take_sign("|")) {
-        Expression made = node(Kind::kFilter, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kFilter, look().where);
         made.name = name();
         made.parts.push_back(std::move(value));
         if (look().is("(")) arguments(made);
         value = std::move(made);
       } else if (look().is_name("is")) {
         ++at_;
-        Expression made = node(Kind::kTest, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kTest, look().where);
         made.negated = take_name("not");
         made.where = look().where;
         made.name = name();

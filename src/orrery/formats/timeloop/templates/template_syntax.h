@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostic.h"
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/timeloop/templates/template_value.h"
 
 namespace orrery::formats::timeloop::jinja {

@@ -9,18 +9,18 @@
 namespace orrery::formats::timeloop::jinja {
 namespace {
 
-using Kind = TemplateValue::Kind;
+using TemplateValueKind = TemplateValue::Kind;
 
-constexpr int kMostDepth = 16;
+constexpr int kTemplateValueMostDepth = 16;
 constexpr std::size_t kMostWeight = std::size_t{2} << 20;
 constexpr std::size_t kWeightOfOne = 256;
 
 void weigh(TemplateValue& whole, const TemplateValue& part) {
   whole.weight += kWeightOfOne + weight_of(part);
   whole.depth = std::max(whole.depth, part.depth + 1);
-  if (whole.depth > kMostDepth || whole.weight > kMostWeight)
+  if (whole.depth > kTemplateValueMostDepth || whole.weight > kMostWeight)
     throw OperationError{
-        fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20, kMostDepth), ""};
+        fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20, kTemplateValueMostDepth), ""};
 }
 
 std::string quoted(const TemplateValue& value) {
@@ -36,7 +36,7 @@ void bound(const std::string& text) {
 
 TemplateValue TemplateValue::of(Value scalar) {
   TemplateValue value;
-  value.kind = Kind::kScalar;
+  value.kind = TemplateValueKind::kScalar;
   value.scalar = std::move(scalar);
   return value;
 }
@@ -51,14 +51,14 @@ TemplateValue TemplateValue::truth(bool truth) {
 }
 TemplateValue TemplateValue::items(List list) {
   TemplateValue value;
-  value.kind = Kind::kList;
+  value.kind = TemplateValueKind::kList;
   for (const TemplateValue& item : list) weigh(value, item);
   value.list = std::make_shared<const List>(std::move(list));
   return value;
 }
 TemplateValue TemplateValue::entries(Map map) {
   TemplateValue value;
-  value.kind = Kind::kMap;
+  value.kind = TemplateValueKind::kMap;
   for (const auto& entry : map) weigh(value, entry.second);
   value.map = std::make_shared<Map>(std::move(map));
   return value;
@@ -74,19 +74,19 @@ bool TemplateValue::is_text() const {
 }
 
 const std::string* TemplateValue::as_text() const {
-  if (kind == Kind::kIncluded) return &included->text();
-  return kind == Kind::kScalar ? std::get_if<std::string>(&scalar) : nullptr;
+  if (kind == TemplateValueKind::kIncluded) return &included->text();
+  return kind == TemplateValueKind::kScalar ? std::get_if<std::string>(&scalar) : nullptr;
 }
 
 const TemplateValue* TemplateValue::find(std::string_view key) const {
-  if (kind != Kind::kMap) return nullptr;
+  if (kind != TemplateValueKind::kMap) return nullptr;
   const auto found = std::find_if(map->begin(), map->end(), [&](const auto& entry) { return entry.first == key; });
   return found == map->end() ? nullptr : &found->second;
 }
 
 std::size_t TemplateValue::size() const {
   if (const std::string* text = as_text()) return text->size();
-  return kind == Kind::kList ? list->size() : kind == Kind::kMap ? map->size() : 0;
+  return kind == TemplateValueKind::kList ? list->size() : kind == TemplateValueKind::kMap ? map->size() : 0;
 }
 
 std::size_t weight_of(const TemplateValue& value) {
@@ -95,11 +95,11 @@ std::size_t weight_of(const TemplateValue& value) {
 
 bool is_true(const TemplateValue& value) {
   switch (value.kind) {
-    case Kind::kUndefined:
+    case TemplateValueKind::kUndefined:
       return false;
-    case Kind::kScalar:
+    case TemplateValueKind::kScalar:
       return python::truth(value.scalar);
-    case Kind::kMacro:
+    case TemplateValueKind::kMacro:
       return true;
     default:
       return value.size() > 0;
@@ -108,12 +108,12 @@ bool is_true(const TemplateValue& value) {
 
 std::string text_of(const TemplateValue& value) {
   switch (value.kind) {
-    case Kind::kUndefined:
-    case Kind::kMacro:
+    case TemplateValueKind::kUndefined:
+    case TemplateValueKind::kMacro:
       return "";
-    case Kind::kIncluded:
+    case TemplateValueKind::kIncluded:
       return value.included->text();
-    case Kind::kList: {
+    case TemplateValueKind::kList: {
       std::string out = "[";
       for (const TemplateValue& item : *value.list) {
         out += (out.size() > 1 ? ", " : "") + quoted(item);
@@ -121,7 +121,7 @@ std::string text_of(const TemplateValue& value) {
       }
       return out + "]";
     }
-    case Kind::kMap: {
+    case TemplateValueKind::kMap: {
       std::string out = "{";
       for (const auto& [key, item] : *value.map) {
         out += fmt::format("{}'{}': {}", out.size() > 1 ? ", " : "", key, quoted(item));
@@ -129,7 +129,7 @@ std::string text_of(const TemplateValue& value) {
       }
       return out + "}";
     }
-    case Kind::kScalar:
+    case TemplateValueKind::kScalar:
       break;
   }
   if (const auto* text = std::get_if<std::string>(&value.scalar)) return *text;
@@ -148,16 +148,16 @@ bool equal(const TemplateValue& a, const TemplateValue& b) {
   if (x != nullptr && y != nullptr) return *x == *y;
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case Kind::kScalar:
+    case TemplateValueKind::kScalar:
       return (x == nullptr) == (y == nullptr) && python::truth(python::binary("==", a.scalar, b.scalar));
-    case Kind::kList:
+    case TemplateValueKind::kList:
       return std::equal(a.list->begin(), a.list->end(), b.list->begin(), b.list->end(), equal);
-    case Kind::kMap:
+    case TemplateValueKind::kMap:
       return a.map->size() == b.map->size() && std::all_of(a.map->begin(), a.map->end(), [&](const auto& entry) {
                const TemplateValue* other = b.find(entry.first);
                return other != nullptr && equal(entry.second, *other);
              });
-    case Kind::kMacro:
+    case TemplateValueKind::kMacro:
       return a.macro == b.macro;
     default:
       return false;
@@ -167,13 +167,13 @@ bool equal(const TemplateValue& a, const TemplateValue& b) {
 std::string kind_of(const TemplateValue& value) {
   if (value.is_text()) return "a text";
   switch (value.kind) {
-    case Kind::kUndefined:
+    case TemplateValueKind::kUndefined:
       return "nothing";
-    case Kind::kList:
+    case TemplateValueKind::kList:
       return "a list";
-    case Kind::kMap:
+    case TemplateValueKind::kMap:
       return "a map";
-    case Kind::kMacro:
+    case TemplateValueKind::kMacro:
       return "a macro";
     default:
       break;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/formats/timeloop/expressions/value.h"
+#include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/formats/timeloop/templates/placed_text.h"
 
 namespace orrery::formats::timeloop::jinja {

@@ -1,9 +1,0 @@
-#pragma once
-
-#include "orrery/base/version.h"
-
-namespace orrery::cli {
-
-using base::kVersion;
-
-}  // namespace orrery::cli

@@ -1,0 +1,142 @@
+#include "orrery/engines/cluster/model/fields.h"
+
+#include <algorithm>
+
+#include "orrery/engines/cluster/model/names.h"
+
+namespace orrery::cluster {
+namespace {
+
+using base::choice_field;
+using base::Count;
+using base::Field;
+using base::number_field;
+using base::share_field;
+using base::truth_field;
+using base::whole_field;
+
+// The chunks of an interleaved pipeline are a field of their own.
+Field schedule(Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : schedules()) names.push_back(name);
+  return base::named_field(
+      "schedule", names, [&plan] { return static_cast<std::size_t>(schedule_of(plan)); },
+      [&plan](std::size_t index) { plan.schedule = schedule_of(schedules()[index].second); },
+      "order of microbatches; `interleaved` is 1f1b of several chunks");
+}
+
+Field size(const char* path, Count& member, const char* text) {
+  return whole_field(path, member, 1, kMostInPlan, text);
+}
+
+Field degree(const char* path, Count& member, const char* text) {
+  return whole_field(path, member, 1, kMostDegree, text);
+}
+
+}  // namespace
+
+base::Fields fields(Stack& stack) {
+  return {
+      choice_field("stack.attention_kernel", stack.kernel, attention_kernels(),
+                   "what computes attention that keeps its scores on chip"),
+      number_field("stack.traffic", stack.traffic, 0, 100,
+                   "bytes of norms, activations and layouts, in units of those counted"),
+      number_field("stack.loss_bytes_per_logit", stack.loss_bytes, 0, 1000,
+                   "memory traffic of the loss; 0: as the system's calibration has it"),
+      number_field("stack.host_time", stack.host, 0, 100,
+                   "of an operator, in units of the system's; 0: compiled programs, CUDA graphs"),
+      share_field("stack.contention", stack.contention,
+                  "seconds that computation loses for each second of communication beside it"),
+      share_field("stack.stragglers", stack.stragglers,
+                  "part of an iteration's work that replicas wait, for each doubling of the nodes"),
+      number_field("stack.grouped_rate", stack.grouped_rate, 0.01, 1,
+                   "share of the products' rate that experts' products reach"),
+      number_field("stack.imbalance", stack.imbalance, 1, 100, "tokens of the fullest rank of experts over the mean"),
+      truth_field("stack.node_copies", stack.node_copies,
+                  "a token travels once to each node that holds any of its experts; false: once to each expert"),
+      truth_field("stack.quantised_dispatch", stack.quantised_dispatch,
+                  "tokens travel to experts in the products' precision"),
+      number_field(
+          "stack.exchange_units", stack.exchange_units, 0, 100000,
+          "of the accelerator, which the exchange with experts takes from work beside it; 0: as `contention` says"),
+      truth_field("stack.fused_experts", stack.fused_experts,
+                  "a rank's experts are one operator, which applies the activation and quantises its result"),
+      truth_field("stack.whole_experts", stack.whole_experts,
+                  "experts are spread over tp as well, rather than cut by it"),
+      truth_field("stack.keeps_core", stack.keeps_core,
+                  "selective recomputation keeps attention and every other product; false: all but attention"),
+      number_field("stack.logit_bytes", stack.logit_bytes, 0, 100, "of memory for each logit of a microbatch"),
+      number_field("stack.state_bytes", stack.state_bytes, 0, 100,
+                   "of memory for masters and moments of a parameter; 0: as the precision has it"),
+      number_field("stack.reserve", stack.reserve, 0, 10, "part of what is in use that the allocator keeps besides"),
+      number_field("stack.context_bytes", stack.context_bytes, 0, 1e12, "of memory for libraries and communicators"),
+  };
+}
+
+base::Fields fields(Plan& plan) {
+  base::Fields all = {
+      size("gpus", plan.gpus, "accelerators: tp x pp x cp x dp"),
+      whole_field("idle", plan.idle, 0, kMostInPlan,
+                  "accelerators beside them that do nothing; hours and dollars count them"),
+      size("global_batch", plan.global_batch, "sequences per iteration"),
+      size("micro_batch", plan.micro_batch, "sequences per microbatch"),
+      degree("tp", plan.tp, "tensor-parallel degree"),
+      degree("pp", plan.pp, "pipeline stages"),
+      degree("dp", plan.dp, "data-parallel degree"),
+      degree("ep", plan.ep, "expert-parallel degree, inside dp or tp x dp"),
+      degree("cp", plan.cp, "context-parallel degree (ring attention)"),
+      degree("interleave", plan.interleave, "chunks of layers per stage"),
+      whole_field("expert_tp", plan.expert_tp, 0, kMostDegree,
+                  "tensor ranks that share an expert: 1 or tp; 0: as the stack does it"),
+      choice_field("order", plan.order, orders(), "of the degrees on the network, from neighbours outwards"),
+      schedule(plan),
+      choice_field("recompute", plan.recompute, recomputations(),
+                   "what is computed again; selective: what `recomputed` says"),
+      truth_field("recomputed.core", plan.recomputed.core, "selective recomputation does the attention core again"),
+      truth_field("recomputed.norms", plan.recomputed.norms, "and norms"),
+      truth_field("recomputed.activations", plan.recomputed.activations,
+                  "and what is between the products of a feed-forward network"),
+      truth_field("recomputed.latents", plan.recomputed.latents,
+                  "and what is projected up from the latents of attention"),
+      truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are split over tp as well"),
+      whole_field("zero", plan.zero, 0, 3,
+                  "sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well"),
+      whole_field("shard", plan.shard, 0, kMostDegree,
+                  "ranks that ZeRO shards over, replicated beyond (hybrid sharding); 0: all replicas"),
+      whole_field("lora_rank", plan.lora_rank, 0, 65536, "of adapters beside frozen matrices; 0: all are trained"),
+      number_field("optimizer_bytes", plan.optimizer_bytes, 0, 100,
+                   "of memory for masters and moments of a parameter; 0: as the stack has it"),
+      share_field("offload_activations", plan.offload_activations, "that lies in the host's memory between the passes"),
+      share_field("offload_optimizer", plan.offload_optimizer, "of masters and moments, in the host's memory"),
+      choice_field("precision", plan.precision, precisions(), "of products, weights and activations"),
+      truth_field("reduce_fp32", plan.reduce_fp32, "gradients travel in fp32, not in 16 bits"),
+      truth_field("main_gradients_fp32", plan.main_gradients_fp32, "gradients accumulate in fp32 (Megatron)"),
+      truth_field("scatter_gather", plan.scatter_gather,
+                  "ranks of a tensor group send a boundary's tensor in parts; false: each sends all of it"),
+      truth_field("paired_messages", plan.paired_messages,
+                  "a stage sends and receives at once; false: one after the other (DeepSpeed)"),
+      truth_field("fused_accumulation", plan.fused_accumulation,
+                  "weight gradients are added up by the products that make them; false: in a pass of its own"),
+      truth_field("converted_gradients", plan.converted_gradients,
+                  "that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)"),
+      share_field("overlap.tp", plan.overlap.tp, "of what can go beside the layer's own operators, the part that does"),
+      share_field("overlap.pp", plan.overlap.pp, "the same beside the steady state's stages"),
+      share_field("overlap.dp", plan.overlap.dp, "the same beside the passes that make gradients or need weights"),
+      share_field("overlap.ep", plan.overlap.ep, "the same beside the layer's operators"),
+      share_field("overlap.cp", plan.overlap.cp, "the same beside the attention core"),
+  };
+  const base::Fields software = fields(plan.stack);
+  all.insert(all.end(), software.begin(), software.end());
+  return all;
+}
+
+base::Fields fields(Description& of) {
+  base::Fields all = workload::fields(of.sizes);
+  const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "window"; });
+  all.insert(after, whole_field("seq", of.as.seq, 1, base::kUnbounded, "tokens of a training sequence"));
+  all.push_back(choice_field("attention", of.as.attention, attentions(),
+                             "scores go through memory, or one fused operator keeps them on chip"));
+  return all;
+}
+
+}  // namespace orrery::cluster

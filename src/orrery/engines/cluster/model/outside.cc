@@ -1,0 +1,94 @@
+// A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
+// it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1); without that every rank sends the whole
+// tensor, which all of its group have. A microbatch costs every stage one exchange with either neighbour, an activation
+// one way while a gradient goes the other way; where messages are not paired, all but the end stages of a pipeline wait
+// for four of them, one after the other. At the end gradients are added over the replicas, experts' over fewer of them,
+// and the tied embedding's between first and last stage.
+//
+// ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
+// keeps no whole gradients and scatters them every microbatch; stage 3 keeps no whole weights and gathers them for
+// every pass. With one microbatch that is 1, 1 and 1.5 times plain data parallelism. Cost: at most eight collectives.
+#include "orrery/engines/cluster/model/outside.h"
+
+#include "orrery/describe/collective/collective.h"
+
+namespace orrery::cluster {
+namespace {
+
+using collective::Operation;
+
+// Seconds of one boundary crossing.
+double boundary(const LayerContext& c) {
+  const Plan& plan = c.plan;
+  const collective::Fabric& fabric = c.system.fabric;
+  const double state = c.element * static_cast<double>(plan.micro_batch) * c.model.crossing / plan.cp;
+  const int level = collective::level_between(fabric, static_cast<int>(stage_stride(plan)));
+  if (!plan.scatter_gather) return collective::message_seconds(fabric, level, state);
+  double seconds = collective::message_seconds(fabric, level, state / plan.tp);
+  if (plan.tp > 1) {
+    seconds += collective::volume_bound(Operation::kAllGather, fabric,
+                                        collective::place(fabric, static_cast<int>(plan.tp), 1), state);
+  }
+  return seconds;
+}
+
+// Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
+double tied_embedding(const LayerContext& c) {
+  const Plan& plan = c.plan;
+  if (!c.model.logits.tied || c.model.table == 0 || plan.lora_rank > 0) return 0;
+  const auto apart = static_cast<int>(stage_stride(plan) * (plan.pp - 1));
+  return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
+                             c.element * c.model.table / plan.tp);
+}
+
+// Over `ranks` replicas that are `stride` apart in their stage, of `params` parameters on each, `trained` of which have
+// gradients and change in the step.
+GradientSync sync(const LayerContext& c, double params, double trained, base::Count ranks, base::Count stride,
+                  double m) {
+  if (ranks <= 1 || params <= 0) return {};
+  const Plan& plan = c.plan;
+  const collective::Group group = of_stage(c.system, plan, ranks, stride);
+  // Nothing is sent where nothing is trained.
+  const auto seconds = [&](Operation operation, const collective::Group& among, double bytes) {
+    return bytes > 0 ? collective::seconds(operation, c.system.fabric, among, bytes) : 0.0;
+  };
+  const double gradient = plan.reduce_fp32 ? 4 : c.element;
+  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, group, gradient * trained)};
+  const double gathered = plan.zero == 3 ? params : trained;
+  double gather = seconds(Operation::kAllGather, group, c.element * gathered);
+  double scatter = seconds(Operation::kReduceScatter, group, gradient * trained);
+  if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
+    // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
+    const collective::Group near = of_stage(c.system, plan, parts, stride);
+    const collective::Group across = of_stage(c.system, plan, ranks / parts, stride * parts);
+    gather = seconds(Operation::kAllGather, near, c.element * gathered);
+    scatter = seconds(Operation::kReduceScatter, near, gradient * trained) +
+              seconds(Operation::kAllReduce, across, gradient * trained / static_cast<double>(parts));
+  }
+  // Sharded gradients are scattered in every microbatch; sharded weights are gathered for every pass.
+  return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
+}
+
+}  // namespace
+
+Outside outside(const LayerContext& c, const StageParameters& fullest) {
+  const Plan& plan = c.plan;
+  const double m = whole_microbatches(plan);
+  Outside result;
+  if (plan.pp > 1) {
+    result.crossing = boundary(c);
+    const double each = plan.paired_messages || plan.pp == 2 ? 2 : 4;
+    result.steady = each * m * static_cast<double>(plan.interleave);
+    result.ends = 2 * (plan.pp - 1.0);
+    result.embedding = tied_embedding(c);
+  }
+  const bool frozen = plan.lora_rank > 0;
+  const double trained = frozen ? fullest.adapters : fullest.dense;
+  const GradientSync dense = sync(c, fullest.dense + fullest.adapters, trained, replicas(plan), plan.tp, m);
+  const GradientSync experts =
+      sync(c, fullest.experts, frozen ? 0 : fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
+  result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
+  return result;
+}
+
+}  // namespace orrery::cluster

@@ -1,0 +1,124 @@
+// Branch and bound over groups of plans.
+//
+// A group shares what decides a layer's time: batch, tp, cp, ep, microbatch, recomputation, sequence parallelism. One
+// evaluation of all its layers on one stage bounds every plan of the group (bounds.h). Groups are gone through in the
+// order of their bounds (groups.h), so that the first one whose bound exceeds the best plan found ends the search;
+// inside a group choices are made one after the other, with a bound at each (walk.h).
+//
+// Ties survive every bound, and the order among them is that of the plans, so the answer does not depend on the order
+// of the search. Groups are dealt to threads in rounds; within a round each knows the best plan of earlier rounds and
+// its own. Rounds are the same for any number of threads, and so are all counts.
+#include "orrery/engines/cluster/search/optimize.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "orrery/base/limits/parallel.h"
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/engines/cluster/search/first_plans.h"
+#include "orrery/engines/cluster/search/groups.h"
+#include "orrery/engines/cluster/search/question.h"
+#include "orrery/engines/cluster/search/walk.h"
+
+namespace orrery::cluster {
+namespace {
+
+using base::Count;
+
+constexpr double kOptimizeRounding = 1e-12;
+constexpr std::uint32_t kOptimizeEvery = 16;  // steps, each some microseconds, between looks at the clock
+
+// A bound of the first metric for every plan there is: computation at the peak of all accelerators.
+double least_of_all(const Question& q) {
+  double least = std::numeric_limits<double>::infinity();
+  const auto most = static_cast<double>(q.domain.space().most_gpus);
+  for (const Count batch : q.domain.batches()) {
+    const auto sequences = static_cast<double>(batch);
+    // Of one accelerator.
+    const double work = sequences * peak_seconds(q.model, q.system, q.domain.space().base, q.operators);
+    least = std::min(least, bound_of(q, work / most, 0, sequences, 1, most, false).least[0]);
+  }
+  return least;
+}
+
+Kept::Mode mode_of(const Objective& objective, const SearchOptions& options) {
+  if (options.cells) return Kept::Mode::kCells;
+  return objective.front ? Kept::Mode::kFront : Kept::Mode::kBest;
+}
+
+}  // namespace
+
+Optimum optimize(const Model& model, const System& system, const Space& space, const Objective& objective,
+                 const PlanLimits& limits, const machine::OperatorModel& operators, const base::Budget& budget,
+                 const SearchOptions& options) {
+  const base::Stopwatch clock;
+  const Domain domain(model, system, space);
+  const Question question{model, system, domain, objective, limits, operators, options, objective.all()};
+  Optimum result;
+  const Kept::Mode mode = mode_of(objective, options);
+  const std::size_t most = std::max<std::size_t>(1, options.top);
+  Kept kept(objective, mode, most);
+  Counts counts;
+  // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
+  bool all_groups = options.enumerate || first_plans(question, budget, kept, counts);
+  bool stop = !all_groups || (options.any && !kept.all().empty());
+  Groups groups(question, budget, options.threads);
+  if (!stop) all_groups = groups.find();
+  stop = stop || !all_groups;
+
+  std::size_t round = 4;
+  double open = std::numeric_limits<double>::infinity();  // least bound of what was not gone through
+  while (!stop && groups.left() > 0) {
+    const double worst =
+        options.enumerate ? std::numeric_limits<double>::infinity() : kept.worst_first() * (1 + kOptimizeRounding);
+    bool spent = false;
+    const std::vector<Group> taken = groups.next(round, worst, spent);
+    if (spent || budget.spent()) {
+      stop = true;
+      for (const Group& group : taken) open = std::min(open, group.order);
+      break;
+    }
+    if (taken.empty()) break;
+    std::vector<Kept> own(taken.size(), Kept(objective, mode, most));
+    std::vector<Counts> own_counts(taken.size());
+    std::vector<char> ended(taken.size(), 1);
+    base::parallel_for(taken.size(), options.threads, [&](std::size_t i) {
+      base::Ticker ticker(budget, kOptimizeEvery);
+      Walk walk(question, taken[i], kept, own[i], own_counts[i], ticker);
+      ended[i] = walk.run() ? 1 : 0;
+    });
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      kept.take(own[i]);
+      counts.add(own_counts[i]);
+      if (ended[i] != 0) continue;
+      stop = true;
+      open = std::min(open, taken[i].order);
+    }
+    round = std::min<std::size_t>(64, 2 * round);
+    if (options.progress && groups.left() > 0 && kept.full())
+      options.progress(kept.all().front().score[0], groups.least());
+  }
+  counts.capacity += groups.unfit();
+  if (stop)
+    open = std::min(open, groups.least());
+  else
+    counts.bound += groups.left();
+  if (!all_groups) open = least_of_all(question);
+  result.finished = all_groups && !stop;
+  result.best = kept.all();
+
+  base::Certificate& proof = result.certificate;
+  if (!options.any) proof.space = domain.count();
+  proof.evaluated = counts.evaluated;
+  proof.pruned = {{"bound", counts.bound}, {"capacity", counts.capacity}, {"limit", counts.limit}};
+  proof.optimal = result.finished;
+  if (result.best.empty()) {
+    if (result.finished) proof.close_empty();
+  } else {
+    proof.close(result.best.front().score[0], std::min(open, result.best.front().score[0]));
+  }
+  proof.seconds = clock.seconds();
+  return result;
+}
+
+}  // namespace orrery::cluster

@@ -1,0 +1,305 @@
+// Patterns over a grid of n x n blocks, each block a square of tokens that is kept or not:
+//
+//   fixed        windows of L blocks are mutually kept (unidirectional: only what is not behind the query); of each
+//                window the last G blocks are columns that all see (of head h: those of pattern h mod D, further left)
+//   longformer   |row - column| <= window / 2; global blocks see all and are seen by all
+//   bigbird      the same window, the first G blocks global, R random blocks of each row of blocks
+//   hugebird     bigbird with larger figures
+//
+// Block-structured masks have tokens for a grid: in each block of 64 x 128, as many random rows as the array is high
+// keep, of random columns twice as many as it is wide, as many as it is wide. An array that a block is packed onto has
+// all its elements in use.
+//
+// Sources: R. Child et al. 2019 (fixed), I. Beltagy et al. 2020 (longformer), M. Zaheer et al. 2020 (bigbird), as
+// DeepSpeed's configurations name their parts; Sanger (MICRO 2021) for the last. Random numbers are splitmix64's: they
+// have the originals' densities, not their bits. Cost: the size of the mask.
+#include "orrery/engines/masks/static_mask.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "orrery/engines/masks/unfinished.h"
+
+namespace orrery::masks {
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : state_(seed) {}
+  // From 0 to below n, each equally likely.
+  Count below(Count n) {
+    const auto range = static_cast<std::uint64_t>(n);
+    const std::uint64_t fair = ~std::uint64_t{0} - ~std::uint64_t{0} % range;  // a whole number of ranges
+    std::uint64_t drawn;
+    do drawn = next();
+    while (drawn >= fair);
+    return static_cast<Count>(drawn % range);
+  }
+  // k of n, in random order.
+  std::vector<Count> sample(Count n, Count k) {
+    std::vector<Count> all(static_cast<std::size_t>(n));
+    std::iota(all.begin(), all.end(), 0);
+    for (Count i = 0; i < k; ++i)
+      std::swap(all[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(i + below(n - i))]);
+    all.resize(static_cast<std::size_t>(k));
+    return all;
+  }
+
+ private:
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
+    return z ^ z >> 31;
+  }
+  std::uint64_t state_;
+};
+
+// A grid of blocks of one head.
+class Grid {
+ public:
+  Grid(Count n, WorkClock& clock) : n_(n), clock_(clock), kept_(static_cast<std::size_t>(n * n)) {}
+  Count size() const { return n_; }
+  bool at(Count row, Count column) const { return kept_[static_cast<std::size_t>(row * n_ + column)]; }
+  void keep(Count row, Count column) {
+    clock_(1);
+    kept_[static_cast<std::size_t>(row * n_ + column)] = true;
+  }
+  void keep_row(Count row) {
+    for (Count c = 0; c < n_; ++c) keep(row, c);
+  }
+  void keep_column(Count column, Count from = 0) {
+    for (Count r = from; r < n_; ++r) keep(r, column);
+  }
+  void keep_window(Count blocks) {
+    for (Count r = 0; r < n_; ++r)
+      for (Count c = std::max<Count>(0, r - blocks / 2); c < std::min(n_, r + blocks / 2 + 1); ++c) keep(r, c);
+  }
+
+ private:
+  Count n_;
+  WorkClock& clock_;
+  std::vector<bool> kept_;
+};
+
+void fill_fixed(const Pattern& p, Count head, Grid& grid) {
+  const Count n = grid.size();
+  for (Count begin = 0; begin < n; begin += p.local_blocks)
+    for (Count r = begin; r < std::min(begin + p.local_blocks, n); ++r)
+      for (Count c = begin; c < (p.unidirectional ? r + 1 : std::min(begin + p.local_blocks, n)); ++c) grid.keep(r, c);
+  const Count offset = p.local_blocks - (1 + head % p.different_global_patterns) * p.global_blocks;
+  const auto globals = [&](Count first) {
+    for (Count i = first; i < first + p.global_blocks; ++i) {
+      grid.keep_column(i, p.unidirectional ? first : 0);
+      if (p.horizontal) grid.keep_row(i);
+    }
+  };
+  const Count end = n - n % p.local_blocks;
+  for (Count i = offset; i < end; i += p.local_blocks) globals(i);
+  if (end < n) globals(std::min(end + offset, n - p.global_blocks));
+}
+
+void fill_longformer(const Pattern& p, Grid& grid) {
+  grid.keep_window(p.window_blocks);
+  for (const auto& [begin, end] : p.global_ranges)
+    for (Count i = begin; i < std::min(end, grid.size()); ++i) {
+      grid.keep_row(i);
+      grid.keep_column(i);
+    }
+}
+
+void fill_big_bird(const Pattern& p, Draw& draw, WorkClock& clock, Grid& grid) {
+  for (Count r = 0; r < grid.size(); ++r) {
+    clock(grid.size());
+    for (const Count c : draw.sample(grid.size(), p.random_blocks)) grid.keep(r, c);
+  }
+  grid.keep_window(p.window_blocks);
+  for (Count i = 0; i < p.global_blocks; ++i) {
+    grid.keep_row(i);
+    grid.keep_column(i);
+  }
+}
+
+void expand(const Grid& grid, Count block, Count head, WorkClock& clock, Mask& mask) {
+  for (Count r = 0; r < mask.rows(); ++r) {
+    clock(mask.columns());
+    for (Count c = 0; c < mask.columns(); ++c)
+      if (grid.at(r / block, c / block)) mask.keep(0, head, r, c);
+  }
+}
+
+void fill_structured(const Pattern& p, Draw& draw, Count head, WorkClock& clock, Mask& mask) {
+  for (Count top = 0; top < mask.rows(); top += p.block_rows)
+    for (Count left = 0; left < mask.columns(); left += p.block_columns) {
+      clock(p.block_rows + p.block_columns + p.array_rows * 2 * p.array_columns);
+      const std::vector<Count> columns = draw.sample(p.block_columns, 2 * p.array_columns);
+      for (const Count r : draw.sample(p.block_rows, p.array_rows))
+        for (const Count c : draw.sample(2 * p.array_columns, p.array_columns))
+          mask.keep(0, head, top + r, left + columns[static_cast<std::size_t>(c)]);
+    }
+}
+
+void copy_head(Mask& mask, Count head) {
+  std::copy(mask.row(0, 0, 0), mask.row(0, 0, 0) + mask.rows() * mask.words(), mask.row(0, head, 0));
+}
+
+}  // namespace
+
+Mask static_mask(const Pattern& p, Count tokens, Count heads, std::uint64_t seed, const base::Budget& budget) {
+  WorkClock clock(budget);
+  Mask mask({1, heads, tokens, tokens});
+  if (tokens == 0) return mask;
+  mask.causal = p.kind == PatternKind::kSliding || p.unidirectional;
+  Draw draw(seed);
+  for (Count head = 0; head < heads; ++head) {
+    const bool differs = p.per_head || p.kind == PatternKind::kBigBird;
+    clock(tokens * base::ceil_divide(tokens, kWordBits));
+    if (head > 0 && !differs) {
+      copy_head(mask, head);
+      continue;
+    }
+    Grid grid(p.kind == PatternKind::kFixed || p.kind == PatternKind::kLongformer || p.kind == PatternKind::kBigBird
+                  ? tokens / p.block
+                  : 0,
+              clock);
+    switch (p.kind) {
+      case PatternKind::kDense:
+        for (Count r = 0; r < tokens; ++r) {
+          clock(tokens);
+          for (Count c = 0; c < tokens; ++c) mask.keep(0, head, r, c);
+        }
+        break;
+      case PatternKind::kFixed:
+        fill_fixed(p, head, grid);
+        break;
+      case PatternKind::kLongformer:
+        fill_longformer(p, grid);
+        break;
+      case PatternKind::kBigBird:
+        fill_big_bird(p, draw, clock, grid);
+        break;
+      case PatternKind::kBlockStructured:
+        fill_structured(p, draw, head, clock, mask);
+        break;
+      case PatternKind::kSliding:
+        for (Count r = 0; r < tokens; ++r) {
+          clock(std::min(p.window, r + 1));
+          for (Count c = std::max<Count>(0, r - p.window + 1); c <= r; ++c) mask.keep(0, head, r, c);
+        }
+        break;
+    }
+    if (grid.size() > 0) expand(grid, p.block, head, clock, mask);
+  }
+  return mask;
+}
+
+void check(const Pattern& p, Count tokens, Count heads, const base::Location& where, base::Diagnostics& found) {
+  const auto least = [&](const char* what, Count value, Count bound) {
+    if (value < bound)
+      found.error("O1811", fmt::format("{} is {}", what, value), where).hint(fmt::format("give at least {}", bound));
+    return value >= bound;
+  };
+  const auto divides = [&](const char* what, Count block) {
+    if (!least(what, block, 1) || tokens % block == 0) return;
+    found.error("O1809", fmt::format("{} tokens are no whole number of blocks of {}", tokens, block), where)
+        .note(fmt::format("{} = {} x {} + {}", tokens, block, tokens / block, tokens % block))
+        .hint(fmt::format("pad to {}, or give a block that divides {}", base::ceil_divide(tokens, block) * block,
+                          tokens));
+  };
+  least("the number of heads", heads, 1);
+  const bool grid =
+      p.kind == PatternKind::kFixed || p.kind == PatternKind::kLongformer || p.kind == PatternKind::kBigBird;
+  if (grid) divides("the block", p.block);
+  const Count n = grid && p.block >= 1 ? tokens / p.block : 0;
+  const auto within = [&](const char* what, Count value) {
+    if (value <= n) return;
+    found.error("O1810", fmt::format("{} has {} blocks, and there are {}", what, value, n), where)
+        .note(fmt::format("{} tokens / {} = {} blocks", tokens, p.block, n))
+        .hint(fmt::format("give at most {}, smaller blocks or more tokens", n));
+  };
+  switch (p.kind) {
+    case PatternKind::kFixed: {
+      // All three are looked at, so that all that are too small are told.
+      const bool local = least("the number of local blocks", p.local_blocks, 1);
+      const bool global = least("the number of global blocks", p.global_blocks, 1);
+      const bool patterns = least("the number of global patterns", p.different_global_patterns, 1);
+      if (local && global && patterns) {
+        if (p.local_blocks % p.global_blocks != 0) {
+          found
+              .error("O1811",
+                     fmt::format("windows of {} blocks are no multiple of {} global blocks", p.local_blocks,
+                                 p.global_blocks),
+                     where)
+              .note(fmt::format("{} = {} x {} + {}", p.local_blocks, p.global_blocks, p.local_blocks / p.global_blocks,
+                                p.local_blocks % p.global_blocks))
+              .hint("each pattern of global blocks takes its share of a window: give a divisor");
+        } else if (p.different_global_patterns > p.local_blocks / p.global_blocks) {
+          found
+              .error("O1811", fmt::format("a window has no {} patterns of global blocks", p.different_global_patterns),
+                     where)
+              .note(fmt::format("{} local blocks / {} global blocks = {} patterns", p.local_blocks, p.global_blocks,
+                                p.local_blocks / p.global_blocks))
+              .hint("give fewer patterns");
+        }
+        if (p.different_global_patterns > 1 && !p.per_head)
+          found
+              .error("O1811",
+                     fmt::format("{} patterns of global blocks need heads that differ", p.different_global_patterns),
+                     where)
+              .hint("say that heads have layouts of their own (different_layout_per_head, `--per-head`)");
+        within("a window's global part", p.global_blocks);
+      }
+      if (p.horizontal && p.unidirectional)
+        found
+            .error("O1812",
+                   "a query that sees only what is before it cannot see all: horizontal global attention excludes "
+                   "unidirectional attention",
+                   where)
+            .hint("make the attention bidirectional, or leave horizontal global attention out");
+      break;
+    }
+    case PatternKind::kLongformer:
+      if (least("the window", p.window_blocks, 1)) within("the window", p.window_blocks);
+      for (const auto& [begin, end] : p.global_ranges) {
+        if (begin < 0 || end <= begin)
+          found.error("O1811", fmt::format("global blocks from {} to below {} are none", begin, end), where)
+              .hint("give a first block of at least 0, and an end behind it");
+        else if (end > n && n > 0)
+          found.error("O1810", fmt::format("global block {} is not there: there are {}", end - 1, n), where)
+              .note(fmt::format("{} tokens / {} = {} blocks, numbered from 0", tokens, p.block, n))
+              .hint("leave it out, or give smaller blocks");
+      }
+      break;
+    case PatternKind::kBigBird:
+      if (least("the window", p.window_blocks, 1)) within("the window", p.window_blocks);
+      if (least("the number of random blocks", p.random_blocks, 0)) within("a row's random part", p.random_blocks);
+      if (least("the number of global blocks", p.global_blocks, 0)) within("the global part", p.global_blocks);
+      break;
+    case PatternKind::kBlockStructured:
+      divides("the height of a block", p.block_rows);
+      divides("the width of a block", p.block_columns);
+      if (least("the array's height", p.array_rows, 1) && p.array_rows > p.block_rows)
+        found
+            .error("O1811",
+                   fmt::format("an array of {} rows does not fit into blocks of {}", p.array_rows, p.block_rows), where)
+            .hint("give a smaller array or larger blocks");
+      if (least("the array's width", p.array_columns, 1) && 2 * p.array_columns > p.block_columns)
+        found
+            .error("O1811",
+                   fmt::format("twice an array's {} columns does not fit into blocks of {}", p.array_columns,
+                               p.block_columns),
+                   where)
+            .note(fmt::format("2 x {} = {} > {}", p.array_columns, 2 * p.array_columns, p.block_columns))
+            .hint("give a narrower array or wider blocks");
+      break;
+    case PatternKind::kSliding:
+      least("the window", p.window, 1);
+      break;
+    case PatternKind::kDense:
+      break;
+  }
+}
+
+}  // namespace orrery::masks

@@ -1,0 +1,29 @@
+// A bound that holds for every mapping, however little of the space was searched.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/engines/nest/model/model.h"
+#include "orrery/engines/nest/search/search.h"
+#include "orrery/engines/nest/space/space.h"
+
+namespace orrery::nest {
+
+// Every operation computed once, on as many units as the chip has, or as constraints let work at once where all of
+// the space is listed.
+inline double floor_of(const Model& model, const Space& space, Metric metric) {
+  const double operations = static_cast<double>(model.einsum().operations());
+  double units = 1;
+  for (int i = 0; i < space.levels(); ++i) {
+    const double fanout = static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
+    double widest = space.complete() ? 1 : fanout;
+    for (const SpatialChoice& choice : space.spatial(i)) widest = std::max(widest, static_cast<double>(choice.product));
+    units *= widest;
+  }
+  const double cycles = std::ceil(operations / units);
+  const double energy_pj = operations * model.chip().compute.compute_pj;
+  return metric == Metric::kDelay ? cycles : metric == Metric::kEnergy ? energy_pj : energy_pj * cycles / 1e12;
+}
+
+}  // namespace orrery::nest

@@ -1,0 +1,14 @@
+// Bound 1 of the lattice search: each dataspace alone.
+#pragma once
+
+#include "orrery/engines/nest/search/lattice/lattice_boundary.h"
+
+namespace orrery::nest::lattice {
+
+// Energy of the cheapest keepers of each dataspace, computes apart.
+double least_chains_pj(const LatticeProblem& problem, const Prices& prices);
+
+// The loads of the keepers of dataspace s that load each resource the least.
+Loads least_chain_loads(Boundaries& boundaries, int s);
+
+}  // namespace orrery::nest::lattice

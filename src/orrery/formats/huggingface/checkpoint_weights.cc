@@ -1,0 +1,283 @@
+// Idea: the matrices of every kind of layer are named as families name their modules. Patterns that name one layer are
+// kept by layer; the others are asked once for each kind. A matrix of `in` x `out` weights in groups of a x b has
+// ceil(in / a) ceil(out / b) scales. What is no matrix (tables, norms, biases) is never converted.
+//
+// Cost: kinds x matrices x patterns, and for patterns of one layer, that layer's matrices.
+#include "orrery/formats/huggingface/checkpoint_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "orrery/describe/workload/transformer_facts.h"
+
+namespace orrery::formats::huggingface {
+namespace {
+
+using base::checked_add;
+using base::checked_multiply;
+using base::Count;
+using workload::Attention;
+using workload::Block;
+using workload::Experts;
+using workload::Projection;
+using workload::Recurrence;
+using workload::Stack;
+
+using Names = std::vector<std::string>;
+
+// A matrix as one of the family's modules; what we hold side by side may be several.
+struct Matrix {
+  Count in = 0, out = 0, copies = 1;
+  Names names;
+  bool router = false, expert = false;
+};
+
+Names each(std::initializer_list<const char*> rooms, std::initializer_list<const char*> names) {
+  Names out;
+  for (const char* room : rooms)
+    for (const char* name : names) out.push_back(std::string(room) + (*room == '\0' ? "" : ".") + name);
+  return out;
+}
+
+void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bool cross) {
+  const auto rooms = [&](std::initializer_list<const char*> names) {
+    return cross ? each({"encoder_attn", "EncDecAttention", "layer.1.EncDecAttention", "crossattention"}, names)
+                 : each({"self_attn", "self_attention", "attn", "attention", "attention.self", "SelfAttention",
+                         "layer.0.SelfAttention"},
+                        names);
+  };
+  const auto put = [&](Count in, Count wide, Names names) { out.push_back({in, wide, 1, std::move(names)}); };
+  const Count queries = checked_multiply(a.gated ? 2 : 1, a.query());
+  if (a.latent && !cross) {
+    const workload::Latent& l = *a.latent;
+    if (l.q_rank > 0) {
+      put(width, l.q_rank, rooms({"q_a_proj"}));
+      put(l.q_rank, a.query(), rooms({"q_b_proj"}));
+    } else {
+      put(width, a.query(), rooms({"q_proj"}));
+    }
+    put(width, checked_add(l.kv_rank, l.rope_width), rooms({"kv_a_proj_with_mqa", "kv_a_proj"}));
+    put(l.kv_rank, checked_multiply(a.heads, checked_add(l.nope_width, a.value_width)), rooms({"kv_b_proj"}));
+  } else {
+    put(width, queries, rooms({"q_proj", "q", "query", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wq"}));
+    put(width, a.key(), rooms({"k_proj", "k", "key", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wk"}));
+    put(width, a.value(),
+        rooms({"v_proj", "v", "value", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wv"}));
+  }
+  put(a.output(), width, rooms({"o_proj", "o", "out_proj", "dense", "proj", "c_proj", "wo", "output.dense"}));
+}
+
+void add_network(std::vector<Matrix>& out, const workload::FeedForward& f, Count width, Count copies,
+                 std::initializer_list<const char*> rooms, bool expert) {
+  const auto put = [&](Count in, Count wide, std::initializer_list<const char*> names) {
+    out.push_back({in, wide, copies, each(rooms, names), false, expert});
+  };
+  if (f.gated) put(width, f.inner, {"gate_proj", "w1", "gate_up_proj", "gate_up_projs", "wi_0"});
+  put(width, f.inner, {"up_proj", "w3", "gate_up_proj", "gate_up_projs", "c_fc", "dense_h_to_4h", "fc1", "wi", "wi_1"});
+  put(f.inner, width, {"down_proj", "w2", "down_projs", "c_proj", "dense_4h_to_h", "fc2", "wo"});
+}
+
+// Our names of what goes into a recurrence and out of it, and the families'.
+constexpr std::pair<const char*, const char*> kOfRecurrences[] = {{"in", "in_proj"},       {"x", "x_proj"},
+                                                                  {"dt", "dt_proj"},       {"out", "out_proj"},
+                                                                  {"decay", "in_proj_ba"}, {"KQV-gate", "in_proj_qkvz"},
+                                                                  {"KQV", "qkv_proj"},     {"Out", "out_proj"}};
+
+std::vector<Matrix> matrices(const Block& block, Count width) {
+  std::vector<Matrix> out;
+  if (const auto* a = std::get_if<Attention>(&block.mixer)) add_attention(out, *a, width, false);
+  if (block.cross) add_attention(out, *block.cross, width, true);
+  if (const auto* r = std::get_if<Recurrence>(&block.mixer))
+    for (const Projection& p : r->projections) {
+      const auto* known = std::find_if(std::begin(kOfRecurrences), std::end(kOfRecurrences),
+                                       [&](const auto& pair) { return p.name == pair.first; });
+      const char* called = known == std::end(kOfRecurrences) ? p.name.c_str() : known->second;
+      out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, {called})});
+    }
+  if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) {
+    add_network(
+        out, *f, width, 1,
+        {"mlp", "feed_forward", "ffn", "block_sparse_moe", "", "layer.1.DenseReluDense", "layer.2.DenseReluDense"},
+        false);
+  } else if (const auto* e = std::get_if<Experts>(&block.feed_forward)) {
+    out.push_back({width, e->count, 1,
+                   each({"mlp", "feed_forward", "block_sparse_moe"}, {"gate", "router", "router.gate"}), true});
+    add_network(out, e->expert, width, e->count,
+                {"mlp.experts.*", "mlp.experts", "block_sparse_moe.experts.*", "feed_forward.experts.*",
+                 "feed_forward.experts"},
+                true);
+    if (e->shared_expert.inner > 0)
+      add_network(out, e->shared_expert, width, 1,
+                  {"mlp.shared_experts", "mlp.shared_expert", "feed_forward.shared_expert", "shared_mlp"}, false);
+    if (e->shared_gate) out.push_back({width, 1, 1, {"mlp.shared_expert_gate"}, true});
+  }
+  return out;
+}
+
+// Names of what is never converted, as lists of unconverted modules have them.
+bool names_no_matrix(const std::string& pattern) {
+  static constexpr std::array<std::string_view, 13> kPlain = {
+      "norm", "embed", "wte", "wpe", "ln_", "rotary", "conv", "bias", "sinks", "correction", "dropout", "patch", "act"};
+  return std::any_of(kPlain.begin(), kPlain.end(),
+                     [&](std::string_view part) { return pattern.find(part) != std::string::npos; });
+}
+
+class Storing {
+ public:
+  Storing(const workload::Transformer& model, const WeightWidths& widths)
+      : model_(model), quantisation_(widths.quantisation), used_(quantisation_.kept.size(), 0) {
+    for (std::size_t i = 0; i < quantisation_.kept.size(); ++i) {
+      const ModulePattern& pattern = quantisation_.kept[i];
+      if (const auto layer = pattern.layer())
+        by_layer_[*layer].push_back(i);
+      else
+        (pattern.asks_layers() ? asking_ : any_layer_).push_back(i);
+    }
+  }
+
+  void run(StoredWeights& out, base::Diagnostics& found) {
+    out_ = &out;
+    for (const Stack& stack : model_.stacks) store(stack, false);
+    for (const Stack& tower : model_.towers) store(tower, true);
+    if (const workload::Head& head = model_.head; !head.tied && head.outputs > 0) {
+      const Count width = head.width > 0 ? head.width : model_.decoder().width;
+      const ModuleName name = {false, std::nullopt, {"lm_head", "embed_out", "output"}};
+      const bool stays = kept(name, any_layer_);
+      convert({width, head.outputs, 1, name.names}, name, quantisation_.head && !stays, 1);
+    }
+    report(found);
+  }
+
+ private:
+  void store(const Stack& stack, bool tower) {
+    const std::size_t own = stack.weight_sets > 0
+                                ? std::min(stack.layers.size(), static_cast<std::size_t>(stack.weight_sets))
+                                : stack.layers.size();
+    // Layers of which no pattern speaks are alike.
+    std::vector<Count> plain(stack.kinds.size(), 0);
+    constexpr std::size_t kMostAsked = 4096;  // layers; no model has as many
+    const bool ask = !asking_.empty() && own <= kMostAsked;
+    for (std::size_t i = 0; i < own; ++i) {
+      const auto kind = static_cast<std::size_t>(stack.layers[i]);
+      const auto layer = static_cast<Count>(i);
+      const auto told = by_layer_.find(layer);
+      if (told == by_layer_.end() && !ask) {
+        ++plain[kind];
+        continue;
+      }
+      std::vector<std::size_t> patterns = any_layer_;
+      if (told != by_layer_.end()) patterns.insert(patterns.end(), told->second.begin(), told->second.end());
+      if (ask) patterns.insert(patterns.end(), asking_.begin(), asking_.end());
+      store(stack, stack.kinds[kind], tower, layer, patterns, 1);
+    }
+    for (std::size_t k = 0; k < stack.kinds.size(); ++k)
+      if (plain[k] > 0) store(stack, stack.kinds[k], tower, 0, any_layer_, plain[k]);
+    if (!tower) return;
+    for (const Projection& p : stack.out_of) {
+      const ModuleName name = {true, std::nullopt, {p.name, "merger.mlp.0", "merger.mlp.2", "linear_1", "linear_2"}};
+      const bool stays = kept(name, any_layer_);
+      convert({p.in, p.out, p.copies, name.names}, name, quantisation_.tower && !stays, 1);
+    }
+  }
+
+  void store(const Stack& stack, const Block& block, bool tower, Count layer, const std::vector<std::size_t>& patterns,
+             Count layers) {
+    for (const Matrix& matrix : matrices(block, stack.width)) {
+      const ModuleName name = {tower, layer, matrix.names};
+      const bool stays = kept(name, patterns);  // every pattern is told that it was of use
+      const bool may = (!tower || quantisation_.tower) && (!matrix.router || quantisation_.routers) &&
+                       (matrix.expert || !quantisation_.experts_only);
+      convert(matrix, name, may && !stays, layers);
+    }
+  }
+
+  bool kept(const ModuleName& name, const std::vector<std::size_t>& patterns) {
+    bool any = false;
+    for (const std::size_t i : patterns) {
+      if (any && used_[i] != 0) continue;
+      if (!quantisation_.kept[i].picks(name)) continue;
+      used_[i] = 1;
+      any = true;
+    }
+    return any;
+  }
+
+  void convert(const Matrix& matrix, const ModuleName& name, bool converted, Count layers) {
+    if (!converted) return;
+    const StoredFormat* format = nullptr;
+    for (const Quantisation::Group& group : quantisation_.groups)
+      if (group.targets.empty() || std::any_of(group.targets.begin(), group.targets.end(),
+                                               [&](const ModulePattern& target) { return target.picks(name); })) {
+        format = &group.format;
+        break;
+      }
+    if (format == nullptr || matrix.in < 1 || matrix.out < 1) return;
+    const Count copies = checked_multiply(layers, matrix.copies);
+    const Count weights = checked_multiply(copies, checked_multiply(matrix.in, matrix.out));
+    const auto groups_of = [](Count all, Count group) { return group > 0 ? base::ceil_divide(all, group) : 1; };
+    const double groups = static_cast<double>(groups_of(matrix.in, format->group_in)) *
+                          static_cast<double>(groups_of(matrix.out, format->group_out));
+    out_->converted = checked_add(out_->converted, weights);
+    out_->scale_bytes +=
+        static_cast<double>(copies) *
+        (groups * format->scale_bits + static_cast<double>(matrix.in) * format->input_bits + format->module_bits) / 8;
+    out_->bytes += static_cast<double>(weights) * format->bits / 8;
+    by_bits_[format->bits] += static_cast<double>(weights);
+    for (const auto& [bits, count] : by_bits_)
+      if (count >= by_bits_[out_->bits]) out_->bits = bits;
+  }
+
+  // A slip in a name of the list would leave a module out of it.
+  void report(base::Diagnostics& found) {
+    std::vector<std::string> useless;
+    constexpr std::size_t kNamed = 3;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const ModulePattern& pattern = quantisation_.kept[i];
+      if (used_[i] != 0 || names_no_matrix(pattern.text())) continue;
+      if (++count <= kNamed) useless.push_back(pattern.text().substr(0, 60));
+    }
+    // Towers that are not understood are not counted, and tied logits have no matrix.
+    std::erase_if(useless, [&](const std::string& text) {
+      return (model_.head.tied && text.find("lm_head") != std::string::npos) ||
+             (model_.towers.empty() && ModulePattern(text).of_tower());
+    });
+    if (useless.empty()) return;
+    found
+        .warning("O0926",
+                 fmt::format("of the modules that are not converted, `{}` {} nothing that is counted",
+                             fmt::join(useless, "`, `"), useless.size() == 1 ? "names" : "name"),
+                 quantisation_.where)
+        .note("where it is a slip, the module it means is counted as converted");
+  }
+
+  const workload::Transformer& model_;
+  const Quantisation& quantisation_;
+  std::vector<char> used_;
+  std::map<Count, std::vector<std::size_t>> by_layer_;
+  std::vector<std::size_t> any_layer_, asking_;
+  std::map<int, double> by_bits_;
+  StoredWeights* out_ = nullptr;
+};
+
+}  // namespace
+
+StoredWeights stored_weights(const workload::Transformer& model, const WeightWidths& widths, base::Diagnostics& found) {
+  StoredWeights out;
+  out.plain_bits = out.bits = widths.bits;
+  out.stated = widths.stated;
+  out.method = widths.quantisation.method;
+  if (!widths.quantisation.groups.empty()) Storing(model, widths).run(out, found);
+  const Count plain = workload::parameters(model).total - out.converted;
+  out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
+  if (plain > out.converted) out.bits = out.plain_bits;
+  return out;
+}
+
+}  // namespace orrery::formats::huggingface

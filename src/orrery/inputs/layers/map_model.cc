@@ -1,0 +1,484 @@
+// Searching is parallel over layers when there are several, and inside the search when there is one. Either way each
+// layer's answer is a pure function of its inputs, so the order in which workers take layers does not show.
+//
+// Nor does the number of workers, when memory is short. How much a search may hold decides in which order it looks,
+// so which of two equally good mappings it finds, and whether it proves its answer. So each layer is searched with a
+// share of the memory that the number of layers fixes, whoever runs beside it. What does not fit its share is searched
+// again, alone, with all of the memory.
+//
+// Nor are seconds for all layers together spent on the first of them: each is begun with its part of what is left, so
+// that what easy layers leave over goes to those behind them. What is open in the end is searched again for longer, as
+// long as each of them has at least twice what a layer had before; the better of the answers stays.
+#include "orrery/inputs/layers/map_model.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/limits/parallel.h"
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/engines/nest/model/legality.h"
+#include "orrery/engines/nest/model/model.h"
+#include "orrery/engines/nest/search/objective.h"
+#include "orrery/engines/nest/search/relaxed/sparse_search.h"
+#include "orrery/engines/nest/search/remainder/rest_search.h"
+#include "orrery/inputs/layers/gathered_diagnostics.h"
+#include "orrery/inputs/layers/map_together.h"
+#include "orrery/verbs/map/forced_choice.h"
+
+namespace orrery::verbs {
+namespace {
+
+constexpr const char* kTooLarge = "exceeds 9223372036854775807, the largest count of 64 bits";
+
+[[noreturn]] void refuse_total(const std::string& what, const std::string& arithmetic, const std::string& hint) {
+  base::Diagnostics found;
+  found.error("O1004", fmt::format("{} cannot be counted in 64 bits", what))
+      .note(fmt::format("{} {}", arithmetic, kTooLarge))
+      .hint(hint);
+  throw base::InputError(found.all());
+}
+
+// That more memory might have proven the answer.
+void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnostics& found) {
+  base::Diagnostic& warning =
+      found.warning("O1007", fmt::format("the search for `{}` ran short of memory", layer.name));
+  warning.note(fmt::format("it had {} MiB", memory >> 20));
+  if (layer.found())
+    warning.note(
+        fmt::format("the best mapping is at most {:.2f} % better than this one", 100 * layer.optimum.certificate.gap));
+  warning.hint("give it more with --memory");
+}
+
+// Whether something that was asked about a layer has no proof for want of memory.
+bool short_of_memory(const MappedLayer& layer) {
+  return layer.optimum.out_of_memory || (layer.forced && layer.forced->optimum.out_of_memory) ||
+         (layer.front && layer.front->out_of_memory) || (layer.certified && layer.certified->out_of_memory);
+}
+
+// Rounds the dimensions of these names up, where they are smaller.
+Padding pad(const std::vector<Pad>& pads, workload::Einsum& einsum) {
+  Padding padding;
+  padding.sizes = 1;
+  for (const Pad& wanted : pads) {
+    const int d = einsum.dimension_index(wanted.dimension);
+    if (d < 0 || einsum.dimensions[d].bound >= wanted.size) continue;
+    padding.rounded.push_back({d, einsum.dimensions[d].bound, wanted.size});
+    einsum.dimensions[d].bound = wanted.size;
+  }
+  return padding;
+}
+
+// O1958, of a size that no layer is rounded up to.
+void require_padded(const std::vector<LayerQuestion>& questions, const std::vector<Pad>& pads) {
+  base::Diagnostics found;
+  for (const Pad& pad : pads) {
+    base::Count largest = 0;
+    bool rounds = false;
+    std::vector<std::string> names;
+    for (const LayerQuestion& question : questions)
+      for (const workload::Dimension& dimension : question.einsum.dimensions) {
+        if (std::find(names.begin(), names.end(), dimension.name) == names.end()) names.push_back(dimension.name);
+        if (dimension.name != pad.dimension) continue;
+        largest = std::max(largest, dimension.bound);
+        rounds = rounds || dimension.bound < pad.size;
+      }
+    if (rounds) continue;
+    base::Diagnostic& error =
+        found.error("O1958", fmt::format("`--pad {}={}` rounds nothing up", pad.dimension, pad.size));
+    if (largest > 0)
+      error.note(fmt::format("no layer has less of {} than {}", pad.dimension, pad.size))
+          .hint(fmt::format("give a size above {}", largest));
+    else
+      error.note(fmt::format("no layer has a dimension {}", pad.dimension))
+          .hint(fmt::format("dimensions are {}", fmt::join(names, ", ")));
+  }
+  found.throw_if_errors();
+}
+
+// All that is asked about one layer, one search after the other. A limit in seconds is shared out over them:
+// each takes at most its part of what is left.
+void answer(const MapOptions& options, const LayerQuestion& question, const std::optional<nest::Constraint>& forced,
+            nest::SearchLimits limits, MappedLayer& layer) {
+  const nest::Mapspace& space = question.space;
+  const base::Stopwatch clock;
+  int searches = 1 + static_cast<int>(!options.pads.empty()) + static_cast<int>(options.front) +
+                 static_cast<int>(forced.has_value()) + static_cast<int>(options.certify);
+  const double seconds = limits.seconds;
+  const auto share = [&] {
+    // Not 0, which means no limit.
+    if (seconds > 0) limits.seconds = std::max(1e-6, (seconds - clock.seconds()) / searches);
+    --searches;
+    return limits;
+  };
+  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  layer.sparse.reset();
+  if (question.sparse) {
+    nest::SparseOptimum found = nest::optimize_sparse(model, *question.sparse, space, layer.objective, limits);
+    layer.optimum = std::move(found.optimum);
+    if (found.sparse) layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found.sparse));
+    return;
+  }
+  if (options.factors == nest::Factors::kPadded) {
+    nest::PaddedOptimum found = nest::optimize_padded(model, space, layer.objective, share());
+    layer.optimum = std::move(found.optimum);
+    layer.einsum = std::move(found.einsum);
+    layer.padding = Padding{std::move(found.rounded), std::move(found.unrounded), found.sizes};
+    return;
+  }
+  if (options.factors == nest::Factors::kImperfect) {
+    nest::RestOptimum found = nest::optimize_with_rests(model, space, layer.objective, share());
+    layer.optimum = std::move(found.optimum);
+    layer.imperfect = Imperfect{std::move(found.perfect)};
+    return;
+  }
+  if (!options.pads.empty()) {
+    const nest::SearchLimits half = share();
+    layer.padding = pad(options.pads, layer.einsum);
+    if (!layer.padding->rounded.empty()) {
+      const nest::Optimum unrounded = nest::optimize(model, space, layer.objective, half);
+      if (unrounded.mapping) layer.padding->unrounded = unrounded.evaluation;
+      limits.progress = nullptr;
+    }
+    layer.optimum = nest::optimize(nest::Model(layer.einsum, layer.chip, options.model, layer.reuse), space,
+                                   layer.objective, share());
+    return;
+  }
+  layer.optimum = nest::optimize(model, space, layer.objective, share());
+  limits.progress = nullptr;  // what follows bounds other values
+  layer.certified.reset(), layer.forced.reset(), layer.front.reset();
+  if (limits.give_way && layer.optimum.out_of_memory) return;
+  if (options.certify) layer.certified = certify(model, space, layer.objective, layer.optimum, share());
+  if (!layer.found()) return;
+  if (forced) {
+    nest::Mapspace narrower = space;
+    narrower.constraints.push_back(*forced);
+    layer.forced = Forced{options.why, nest::optimize(model, narrower, layer.objective, share())};
+  }
+  if (options.front) {
+    layer.front = nest::pareto_front(model, space, share());
+    if (!layer.front->complete) nest::include(layer.optimum, *layer.front);
+  }
+}
+
+// A second search that a limit ends may have found less than the first: the better mapping and the larger bound stay.
+void keep_better(const MappedLayer& first, MappedLayer& layer) {
+  const nest::Optimum& before = first.optimum;
+  const std::vector<nest::Metric>& objective = layer.objective;
+  nest::Optimum& now = layer.optimum;
+  if (now.certificate.optimal || now.infeasible || !before.mapping) return;
+  const nest::Key old_key = nest::key_of(objective, before.evaluation);
+  if (now.mapping && nest::compare(old_key, nest::key_of(objective, now.evaluation), objective.size()) >= 0) return;
+  layer.einsum = first.einsum;
+  layer.padding = first.padding;
+  now.mapping = before.mapping;
+  now.evaluation = before.evaluation;
+  layer.sparse = first.sparse;
+  base::Certificate& proven = now.certificate;
+  proven.close(old_key[0], std::max(proven.lower_bound, before.certificate.lower_bound));
+}
+
+// Layers that are searched beside each other, at most; bytes below which a search would be slow.
+constexpr std::size_t kMostShares = 16, kLeastShare = std::size_t{32} << 20;
+
+// Parts of the memory, one for each search that may run beside others. Not a matter of threads: answers are not.
+int shares_of(std::size_t memory, std::size_t layers) {
+  std::size_t shares = std::min(layers, kMostShares);
+  if (memory > 0) shares = std::min(shares, memory / kLeastShare);
+  return static_cast<int>(std::max<std::size_t>(1, shares));
+}
+
+// Seconds that are of several searches together.
+class Together {
+ public:
+  Together(double seconds, std::size_t searches)
+      : seconds_(seconds), each_(seconds / static_cast<double>(std::max<std::size_t>(1, searches))) {}
+
+  double left() const { return seconds_ - clock_.seconds(); }
+  void expect(std::size_t searches, int at_a_time) {
+    waiting_ = searches;
+    at_a_time_ = static_cast<std::size_t>(std::max(1, at_a_time));
+  }
+  // The part of the search that begins now. Never 0, which means no limit.
+  double part() {
+    const std::lock_guard<std::mutex> lock(guard_);
+    const std::size_t searches = std::max<std::size_t>(1, waiting_);
+    if (waiting_ > 0) --waiting_;
+    const double beside = static_cast<double>(std::min(at_a_time_, searches));
+    return std::max(1e-6, left() * beside / static_cast<double>(searches));
+  }
+  // Whether so many searches have enough left to be begun again.
+  bool again(std::size_t searches, int at_a_time) {
+    if (searches == 0) return false;
+    const double each = left() * std::min(at_a_time, static_cast<int>(searches)) / static_cast<double>(searches);
+    if (each < 2 * each_) return false;
+    each_ = each;
+    return true;
+  }
+
+ private:
+  double seconds_, each_;
+  base::Stopwatch clock_;
+  std::mutex guard_;
+  std::size_t waiting_ = 0, at_a_time_ = 1;
+};
+
+// Where other factors of awkward sizes gain more than this, it is said.
+constexpr double kWorthSaying = 0.05;
+constexpr std::size_t kMostSizes = 12;  // combinations that are looked at, where windows slide
+
+// "D 197 as 200, L 13 as 16"
+std::string sizes_text(const workload::Einsum& einsum, const std::vector<nest::Rounding>& rounded) {
+  std::string sizes;
+  for (const nest::Rounding& one : rounded)
+    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", einsum.dimensions[one.dimension].name, one.from,
+                         one.to);
+  return sizes;
+}
+
+// A glance at one layer: mappings near its own, so many and no more. What a search then finds may be better.
+void suggest_factors(const LayerQuestion& question, const MapOptions& options, const MappedLayer& layer,
+                     const std::vector<int>& awkward, base::Diagnostics& found) {
+  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
+  const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
+  const bool rests = !model.shape().sliding;  // where windows slide, a glance takes too long
+  double after = before;
+  std::string with = "factors that leave a rest";
+  if (rests) {
+    after = nest::key_of(layer.objective,
+                         nest::improved_with_rests(model, question.space, layer.objective, *layer.optimum.mapping))[0];
+  } else if (const auto glance = nest::glance_at_padding(model, question.space, layer.objective, awkward,
+                                                         layer.optimum.evaluation, kMostSizes)) {
+    after = nest::key_of(layer.objective, glance->evaluation)[0];
+    with = sizes_text(layer.einsum, glance->rounded);
+  }
+  if (after >= before * (1 - kWorthSaying)) return;
+  found.warning("O1957", fmt::format("the sizes of `{}` divide badly", layer.name))
+      .note(fmt::format("with {} it costs {:.2f} times less, if not better", with, before / after))
+      .hint(rests ? "find the best of them with --factors imperfect, or round sizes up with --factors padded"
+                  : "round sizes up with --factors padded");
+}
+
+// Of proven answers only.
+void suggest_factors(const std::vector<LayerQuestion>& questions, const std::vector<std::size_t>& work,
+                     const MapOptions& options, int threads, MappedModel& result) {
+  std::vector<base::Diagnostics> said(work.size());
+  base::parallel_for(work.size(), threads, [&](std::size_t at) {
+    const MappedLayer& layer = result.layers[work[at]];
+    if (!layer.found() || !layer.optimum.certificate.optimal || layer.sparse) return;
+    const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
+    if (!awkward.empty()) suggest_factors(questions[work[at]], options, layer, awkward, said[at]);
+  });
+  for (const base::Diagnostics& some : said) result.warnings.append(some);
+}
+
+}  // namespace
+
+Totals totals(const std::vector<MappedLayer>& layers, const std::vector<ArrayRow>& rows) {
+  Totals sum;
+  const auto add = [&sum](const auto& row, const auto& cost) {
+    const base::Count before = sum.cycles;
+    sum.energy_pj += static_cast<double>(row.instances) * cost.energy_pj;
+    base::Count cycles = 0;
+    if (__builtin_mul_overflow(row.instances, cost.cycles, &cycles))
+      refuse_total(fmt::format("the cycles of `{}`", row.name),
+                   fmt::format("{} instances * {} cycles", row.instances, cost.cycles),
+                   "use a smaller batch, fewer heads or smaller bounds");
+    if (__builtin_add_overflow(sum.cycles, cycles, &sum.cycles))
+      refuse_total("the cycles of all layers",
+                   fmt::format("{} cycles of the layers before `{}` + {} of it", before, row.name, cycles),
+                   "map fewer layers at a time, with --layer");
+    sum.edp_seed += static_cast<double>(row.instances) * cost.edp_j_cycles;
+  };
+  for (const MappedLayer& layer : layers)
+    if (layer.found()) add(layer, layer.optimum.evaluation);
+  for (const ArrayRow& row : rows) add(row, row);
+  sum.edp_j_cycles = sum.energy_pj * static_cast<double>(sum.cycles) / 1e12;
+  return sum;
+}
+
+Totals times(const Totals& block, base::Count blocks) {
+  Totals all;
+  all.energy_pj = block.energy_pj * static_cast<double>(blocks);
+  if (__builtin_mul_overflow(block.cycles, blocks, &all.cycles))
+    refuse_total("the cycles of the model", fmt::format("{} blocks * {} cycles", blocks, block.cycles),
+                 "use fewer blocks, or read the figures of one block");
+  all.edp_j_cycles = all.energy_pj * static_cast<double>(all.cycles) / 1e12;
+  all.edp_seed = block.edp_seed * static_cast<double>(blocks);
+  return all;
+}
+
+// O2039, of what is asked beside the best mapping.
+static void require_plain(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  const char* asked = options.factors == nest::Factors::kPadded      ? "--factors padded"
+                      : options.factors == nest::Factors::kImperfect ? "--factors imperfect"
+                      : !options.pads.empty()                        ? "--pad"
+                      : options.front                                ? "--pareto"
+                      : !options.why.empty()                         ? "--why"
+                      : options.certify                              ? "--certify"
+                                                                     : nullptr;
+  if (asked == nullptr) return;
+  for (const LayerQuestion& question : questions)
+    if (question.sparse)
+      base::fail("O2039", fmt::format("{} is not answered for sparse tensors, which `{}` has", asked, question.name),
+                 {}, "leave it out, or take the dense problem with `--ignore-density`");
+}
+
+// O2040, of layers whose best mapping is not proven because their zeros count, or what neighbours hand on.
+static void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, base::Diagnostics& found) {
+  for (const MappedLayer& layer : result.layers) {
+    const nest::Optimum& optimum = layer.optimum;
+    if (!optimum.mapping || optimum.certificate.optimal || optimum.interrupted) continue;
+    const bool links =
+        model.link_transfers && nest::Model(layer.einsum, layer.chip, model, layer.reuse).may_link() && !layer.sparse;
+    if (!layer.sparse && !links) continue;
+    found.warning("O2040", fmt::format("the best mapping of `{}` is not proven", layer.name))
+        .note(fmt::format("what {} depends on all tiles at once; the best is at most {:.4g} % better than "
+                          "the one that was found",
+                          links ? "instances take from their neighbours" : "zeros save", 100 * optimum.certificate.gap))
+        .hint(links ? "constraints that leave few enough mappings have all of them compared: five million, or fewer "
+                      "where their steps have to be followed"
+                    : "constraints that leave few enough mappings have all of them compared: five million, or fewer "
+                      "where zeros are random or listed");
+  }
+}
+
+static MappedModel map_all(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit) {
+  require_plain(questions, options);
+  require_padded(questions, options.pads);
+  MappedModel result;
+  result.layers.resize(questions.size());
+  std::vector<std::optional<nest::Constraint>> forced(questions.size());
+  std::vector<std::size_t> same_as(questions.size());  // the layer whose answer this one shares; itself otherwise
+  Gathered refused;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const LayerQuestion& question = questions[i];
+    same_as[i] = i;
+    for (std::size_t earlier = 0; same_as[i] == i && earlier < i; ++earlier)
+      if (same_as[earlier] == earlier && same_search(questions[earlier], question)) same_as[i] = earlier;
+    MappedLayer& layer = result.layers[i];
+    layer.name = question.name;
+    layer.instances = question.instances;
+    if (same_as[i] != i) continue;
+    layer.einsum = question.einsum;
+    layer.chip = *question.chip;
+    layer.estimates = question.estimates;
+    layer.reuse = question.space.reuse;
+    layer.objective = !options.objective.empty()    ? options.objective
+                      : !question.objective.empty() ? question.objective
+                                                    : std::vector<nest::Metric>{nest::Metric::kEdp};
+    try {
+      if (!options.why.empty()) forced[i] = forced_choice(options.why, layer.einsum, layer.chip);
+    } catch (const base::InputError& error) {
+      refused.add(error.diagnostics);
+    }
+  }
+  refused.all().throw_if_errors();
+
+  std::vector<std::size_t> work;
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (same_as[i] == i) work.push_back(i);
+
+  const int threads = std::max(1, options.limits.threads);
+  const int shares = shares_of(options.limits.memory, work.size());
+
+  std::optional<Together> together;
+  if (one_limit && options.limits.seconds > 0) together.emplace(options.limits.seconds, work.size());
+  std::mutex guard;  // of `done` and the progress callbacks
+  std::size_t done = 0;
+  std::vector<char> settled(questions.size(), 0);
+  std::vector<double> spent_seconds(questions.size(), 0);
+  const auto search = [&](std::size_t i, int searches, int threads_inside) {
+    MappedLayer& layer = result.layers[i];
+    const base::Stopwatch clock;
+    nest::SearchLimits limits = options.limits;
+    limits.threads = threads_inside;
+    limits.searches = searches;
+    limits.give_way = searches > 1;
+    if (together)
+      limits.seconds = together->part();
+    else if (limits.seconds > 0)
+      limits.seconds = std::max(1e-6, limits.seconds - spent_seconds[i]);
+    if (options.searching)
+      limits.progress = [&](double best, double lower_bound) {
+        const std::lock_guard<std::mutex> lock(guard);
+        options.searching(layer.name, best, lower_bound);
+      };
+    const MappedLayer before = layer;
+    layer.optimum = {};
+    layer.einsum = questions[i].einsum;
+    try {
+      answer(options, questions[i], forced[i], limits, layer);
+      keep_better(before, layer);
+    } catch (const base::OverflowError&) {
+      throw uncountable(layer.name, layer.einsum, layer.chip);
+    }
+    spent_seconds[i] += clock.seconds();
+    settled[i] = searches == 1 || !short_of_memory(layer);
+    if (!settled[i]) return;
+    const std::lock_guard<std::mutex> lock(guard);
+    ++done;
+    if (options.progress) options.progress(done, work.size(), layer.name);
+  };
+  const auto search_open = [&](int workers, int searches) {
+    std::vector<std::size_t> open;
+    for (const std::size_t i : work)
+      if (!settled[i]) open.push_back(i);
+    if (together) together->expect(open.size(), workers);
+    base::parallel_for(open.size(), workers,
+                       [&](std::size_t at) { search(open[at], searches, workers == 1 ? threads : 1); });
+  };
+  const int workers = std::min(threads, shares);
+  const auto search_all = [&] {
+    search_open(workers, shares);
+    // The process may have grown too large for what ran beside a layer, not for the layer.
+    if (workers > 1) search_open(1, shares);
+    if (shares > 1) search_open(1, 1);
+  };
+  search_all();
+  while (together) {
+    std::vector<std::size_t> open;
+    for (const std::size_t i : work) {
+      const nest::Optimum& found = result.layers[i].optimum;
+      if (!found.certificate.optimal && !found.infeasible && !found.interrupted && !short_of_memory(result.layers[i]))
+        open.push_back(i);
+    }
+    if (!together->again(open.size(), workers)) break;
+    for (const std::size_t i : open) settled[i] = 0;
+    done -= open.size();
+    search_all();
+  }
+
+  for (const std::size_t i : work)
+    if (result.layers[i].optimum.out_of_memory)
+      warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
+  warn_of_gaps(result, options.model, result.warnings);
+  if (options.factors == nest::Factors::kPerfect && options.pads.empty())
+    suggest_factors(questions, work, options, threads, result);
+
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (same_as[i] == i) continue;
+    const MappedLayer& first = result.layers[same_as[i]];
+    MappedLayer& layer = result.layers[i];
+    const std::string name = layer.name;
+    const base::Count instances = layer.instances;
+    layer = first;
+    layer.name = name;
+    layer.instances = instances;
+    layer.einsum.name = questions[i].einsum.name;
+  }
+  return result;
+}
+
+MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  return map_all(questions, options, false);
+}
+
+MappedModel map_layers_together(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+  return map_all(questions, options, true);
+}
+
+}  // namespace orrery::verbs

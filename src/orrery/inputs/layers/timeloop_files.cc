@@ -1,0 +1,28 @@
+#include "orrery/inputs/layers/timeloop_files.h"
+
+#include "orrery/formats/timeloop/components/energy_table_text.h"
+#include "orrery/formats/timeloop/constraints/mapping_document.h"
+#include "orrery/formats/timeloop/documents/map_text.h"
+#include "orrery/formats/timeloop/documents/stats_text.h"
+
+namespace orrery::verbs {
+
+namespace timeloop = formats::timeloop;
+
+std::vector<OutputFile> timeloop_files(const MappedLayer& layer, bool compat) {
+  if (!layer.found()) return {};
+  const nest::Mapping& mapping = *layer.optimum.mapping;
+  const nest::Evaluation& cost = layer.optimum.evaluation;
+  return {{"map.yaml", timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping)},
+          {"map.txt", timeloop::map_text(layer.einsum, layer.chip, mapping, cost)},
+          {"stats.txt", timeloop::stats_text(layer.einsum, layer.chip, cost, compat)}};
+}
+
+std::vector<OutputFile> energy_files(const std::vector<energy::EstimatedComponent>& components) {
+  return {{"ERT.yaml", timeloop::energy_table_text(components)},
+          {"ART.yaml", timeloop::area_table_text(components)},
+          {"ERT_summary.yaml", timeloop::energy_summary_text(components)},
+          {"ART_summary.yaml", timeloop::area_summary_text(components)}};
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,106 @@
+#include "orrery/inputs/systems/system_chip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "orrery/inputs/inputs.h"
+
+namespace orrery::verbs {
+namespace {
+
+// What the chip is asked about before anything is known of the run, so that its faults are found first.
+constexpr base::Count kProbe = 128;
+
+}  // namespace
+
+SystemChip::SystemChip(const std::string& name, const base::Overrides& overrides, const EstimatorSetup& estimators)
+    : name_(name), estimators_(estimators) {
+  formats::timeloop::ReadOptions how;
+  how.overrides = overrides;
+  how.estimate = estimators.options();
+  how.mapping_wanted = false;
+  std::vector<File> files;
+  std::vector<ChipFile> chips;  // `known` points into them
+  formats::timeloop::Parsed known;
+  if (std::error_code ignored; std::filesystem::is_directory(name, ignored)) {
+    files = read_files({name});
+  } else {
+    chips = load_chips({name});
+    files = {chips.front().file};
+    known = parsed(chips);
+    name_ = chips.front().entry.name;
+    warnings_.append(chips.front().diagnostics);
+  }
+  documents_.push_back(formats::timeloop::Documents::gather(files, how, known));
+  inputs_ = documents_.front().inputs();
+  reading_ = std::make_unique<PricedChip>(documents_.front());
+  base::Diagnostics found;
+  chip_ = reading_->ask(workload::matmul("probe", kProbe, kProbe, kProbe), estimators_, found).chip;
+  warnings_.append(found);
+  base::Diagnostics faults;
+  machine::accelerator_of(*chip_, {}, faults);
+  faults.throw_if_errors();
+}
+
+machine::Accelerator SystemChip::seen_from_outside(const machine::Accelerator& otherwise) const {
+  base::Diagnostics none;
+  machine::Accelerator out = machine::accelerator_of(*chip_, otherwise, none);
+  out.name = otherwise.name.empty() ? name_ : otherwise.name;
+  return out;
+}
+
+cluster::System SystemChip::in(cluster::System system) const {
+  system.accelerator.name = name_;
+  system.accelerator = seen_from_outside(system.accelerator);
+  system.watts_per_gpu = 0;  // of the accelerator that is gone
+  std::erase_if(system.constants,
+                [](const cluster::Constant& constant) { return constant.name.starts_with("accelerator."); });
+  return system;
+}
+
+std::unique_ptr<ChipOperators> SystemChip::operators(const base::Limits& limits, double issue_seconds) {
+  return std::make_unique<ChipOperators>(
+      chip_,
+      [this](const workload::Einsum& einsum) {
+        base::Diagnostics again;  // the probe said the same
+        return reading_->ask(einsum, estimators_, again);
+      },
+      nest::ModelOptions{}, limits, issue_seconds);
+}
+
+void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& what, const std::string& counted,
+                   const std::string& hint, base::Diagnostics& found) {
+  if (chip.chip().storages.empty()) return;
+  const int bits = chip.chip().storages.back().word_bits;
+  if (bits == stored_bits) return;
+  found.warning("O1394", fmt::format("the chip works on words of {} bits, and {} {}", bits, what, stored_bits))
+      .note(
+          fmt::format("products are {} on {}-bit words, all else by its bytes in {} bits", counted, bits, stored_bits))
+      .hint(hint);
+}
+
+double warn_of_unproven(const ChipOperators& nests, const std::string& what, bool interrupted,
+                        base::Diagnostics& found) {
+  const auto unproven = nests.unproven();
+  double worst = 0;
+  for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
+  if (unproven.empty()) return worst;
+  base::Diagnostic& warning =
+      interrupted
+          ? found.warning("O1395", fmt::format("interrupted when {} of the {} products asked for so far were mapped "
+                                               "onto the chip with proof",
+                                               nests.searched() - unproven.size(), nests.searched()))
+          : found.warning("O1395", fmt::format("{} of {} products have a mapping without a proof", unproven.size(),
+                                               nests.searched()));
+  constexpr double kNothing = 0.9999;  // a gap that says no more than that time is not negative
+  warning.note(worst < kNothing
+                   ? fmt::format("{} may be faster: a product may take up to {:.2f} % less", what, 100 * worst)
+                   : fmt::format("{} may be faster: of some of them no bound is known yet", what));
+  warning.hint(interrupted ? "start it again, and let it end"
+                           : "give the searches more time with `--time-limit`, or more memory with `--memory`");
+  return worst;
+}
+
+}  // namespace orrery::verbs

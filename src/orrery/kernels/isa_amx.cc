@@ -1,9 +1,0 @@
-// The kernels, compiled for one instruction set; the flags are in the list of CMakeLists.txt.
-#include "orrery/kernels/kernel_table.h"
-
-namespace orrery::kernels {
-
-extern const Table kAmxTable;
-constinit const Table kAmxTable = table_for(Level::kAmx);
-
-}  // namespace orrery::kernels

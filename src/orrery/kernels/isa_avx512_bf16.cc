@@ -1,9 +1,0 @@
-// The kernels, compiled for one instruction set; the flags are in the list of CMakeLists.txt.
-#include "orrery/kernels/kernel_table.h"
-
-namespace orrery::kernels {
-
-extern const Table kAvx512Bf16Table;
-constinit const Table kAvx512Bf16Table = table_for(Level::kAvx512Bf16);
-
-}  // namespace orrery::kernels

@@ -1,9 +1,0 @@
-// The kernels, compiled for one instruction set; the flags are in the list of CMakeLists.txt.
-#include "orrery/kernels/kernel_table.h"
-
-namespace orrery::kernels {
-
-extern const Table kAvx512VnniTable;
-constinit const Table kAvx512VnniTable = table_for(Level::kAvx512Vnni);
-
-}  // namespace orrery::kernels

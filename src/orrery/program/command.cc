@@ -1,0 +1,92 @@
+#include "orrery/program/command.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/cli/console.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/inputs/catalogue/classes_below.h"
+#include "orrery/inputs/catalogue/dimension_names.h"
+#include "orrery/inputs/layers/evaluate_layer.h"
+#include "orrery/program/verbs.h"
+#include "orrery/program/write_for.h"
+
+namespace orrery::verbs {
+namespace {
+
+int act(const std::vector<std::string>& arguments, Console& console) {
+  const auto print = [&](const std::string& text) {
+    console.out << text;
+    return static_cast<int>(kDone);
+  };
+  if (arguments.empty()) return print(first_steps());
+  const std::string& first = arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") return print(help());
+  if (first == "--version" || first == "-V") return print(fmt::format("orrery {}\n", kVersion));
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) {
+    if (first == verb.name) return verb.run({arguments.begin() + 1, arguments.end()}, console);
+    names.emplace_back(verb.name);
+  }
+  if (first == "write-for") return write_for({arguments.begin() + 1, arguments.end()}, console);
+  if (!first.empty() && first[0] == '-')
+    misuse("O1101", fmt::format("`{}` is given where a verb is expected", first), "see `orrery --help`");
+  misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
+         base::did_you_mean(first, names, fmt::format("verbs are {}", fmt::join(names, ", "))));
+}
+
+void report_internal(const Console& console, const char* what) {
+  console.err << "orrery " << kVersion << ": internal error: " << what
+              << "\nThis is a defect of Orrery, not of your input. Please report it with the command line and the"
+                 " files.\n";
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
+  // A command line that cannot be parsed is refused as it asks for, too.
+  const bool json = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--json" || argument.rfind("--json=", 0) == 0;
+  });
+  Console console{out, err, terminal, terminal, false, json};
+  try {
+    const int code = act(arguments, console);
+    out.flush();
+    if (!out) {
+      err << "orrery: the answer could not be written to standard output\n";
+      return kUsage;
+    }
+    return code;
+  } catch (const IllegalMapping& error) {
+    refuse(console, error.diagnostics);
+    return kNo;
+  } catch (const StoppedWithoutAnswer& error) {
+    refuse(console, error.diagnostics);
+    return kInterrupted;
+  } catch (const base::InputError& error) {
+    refuse(console, verbs::with_classes_below(verbs::fold_dimension_names(error.diagnostics)));
+    return kUsage;
+  } catch (const base::OverflowError& error) {
+    base::Diagnostics found;
+    found.error("O1004", std::string("a count does not fit 64 bits: ") + error.what())
+        .hint("use smaller loop bounds, or fewer instances and blocks");
+    refuse(console, found.all());
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    err << "orrery: out of memory\n";
+    return kUsage;
+  } catch (const std::exception& error) {
+    report_internal(console, error.what());
+    return kInternal;
+  }
+}
+
+}  // namespace orrery::verbs

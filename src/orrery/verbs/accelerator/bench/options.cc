@@ -1,0 +1,71 @@
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/verbs/accelerator/bench/report.h"
+#include "orrery/verbs/prune/sparse_verbs.h"
+
+namespace orrery::verbs {
+namespace {
+
+constexpr base::Count kMostSize = base::Count{1} << 20;
+
+void refuse_cuda() {
+  base::Diagnostics found;
+  auto& said =
+      found.error("O1881", "this build has no code for graphics processors, so that `--cuda` cannot be measured");
+  for (const PublishedFigure& figure : verbs::published_speedups())
+    said.note(fmt::format("published: {}: {:g} times faster ({})", figure.what, figure.value, figure.source));
+  said.hint("leave it out to measure this machine's processor");
+  found.throw_if_errors();
+}
+
+}  // namespace
+
+int run_sparse_bench(const Arguments& arguments, Console& console) {
+  SparseBenchRequest request;
+  std::optional<base::Count> batch, tokens;
+  std::optional<kernels::Type> type;
+  std::string model, csv;
+  bool cuda = false;
+  CommandLine line(
+      "sparse bench",
+      "A dense attention block with its projections on this machine: what Sanger's array is compared with, "
+      "measured as bench_cpu_gpu.py does",
+      "orrery sparse bench --model_name bert-base --seq_len 512");
+  line.text("--model_name,--model", model, "NAME",
+            "bert-base (default), bert-large, gpt2-small, gpt2-medium, bart-base, bart-large");
+  line.count("--batch_size,--batch", batch, "Sequences; default 1", kMostSize);
+  line.count("--seq_len", tokens, "Tokens of each; default 128", kMostSize);
+  line.toggle("--all", request.all, "bert-base, gpt2-small and bart-base at 128, 384 and 512 tokens");
+  line.toggle("--cuda", cuda, "On a graphics processor: refused, this build has no code for it");
+  line.choice<kernels::Type>("--dtype", type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
+                             "Of activations: fp32 (default), bf16");
+  line.text("-o,--output", csv, "FILE", "Write the means there as CSV, as bench_results.csv has them");
+  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was measured is kept");
+  if (!line.read(arguments, console)) return kDone;
+  if (cuda) refuse_cuda();
+  if (request.all && (!model.empty() || tokens))
+    misuse("O1103", "`--all` and `--model_name` or `--seq_len` exclude each other", "leave one of them out");
+  if (!model.empty()) request.model = model;
+  request.batch = batch.value_or(1);
+  request.tokens = tokens.value_or(128);
+  request.type = type.value_or(kernels::Type::kF32);
+  check_file(csv);
+  const base::Stopwatch clock;
+  const InterruptGuard interrupt;
+  request.limits.stop = interrupt.flag();
+  const SparseBench answer = verbs::sparse_bench(request);
+  if (!csv.empty()) write_file(csv, verbs::bench_csv(answer));
+  console.out << (console.json ? verbs::sparse_bench_json({kVersion, &answer, clock.seconds()})
+                               : verbs::sparse_bench_text(answer));
+  if (!answer.ended_early) return kDone;
+  return interrupt.flag()->load() ? kInterrupted : kLimit;
+}
+
+}  // namespace orrery::verbs

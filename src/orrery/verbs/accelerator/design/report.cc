@@ -1,0 +1,101 @@
+#include "orrery/verbs/accelerator/design/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/base/text/grouped.h"
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+#include "orrery/present/text_table.h"
+#include "orrery/verbs/accelerator/array_parts.h"
+#include "orrery/verbs/prune/pack/report.h"
+
+namespace orrery::verbs {
+namespace {
+
+using D = SparseDesignDocument;
+
+Record<D> answer_record() {
+  using P = DesignPoint;
+  const auto of = [](const D& d) -> const SparseDesign& { return *d.answer; };
+  const Record<P> point = {
+      {"array", "PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
+      {"bits", "Of codes.", &P::bits},
+      {"packing", "In the machine (pack), or before (orrery).", &P::packing},
+      {"block_slots", "Packed blocks that wait.", &P::block_slots},
+      {"frequency_hz", "Of the clock.", &P::frequency},
+      {"bandwidth_bytes_per_s", "Of DRAM; null: unlimited.",
+       [](const P& p) { return std::isinf(p.bandwidth) ? std::nullopt : std::optional(p.bandwidth); }},
+      {"cycles", "All masks or attentions, one after the other.", &P::cycles},
+      {"seconds", "Of them.", &P::seconds},
+      {"energy_pj", "Leakage included.", &P::energy_pj},
+      {"area_um2", "Without DRAM.", &P::area_um2},
+      {"utilization", "Kept pairs over slots of blocks.", &P::utilization},
+      {"waiting", "Share of the cycles in which the array waits.", &P::waiting},
+      {"error", "|array - dense| / |dense| of outputs, the worst case's; null of masks alone.", &P::error},
+      {"pareto", "None is as good in seconds, energy, area and error and better in one.", &P::pareto},
+      {"best", "By the objective, of those whose error is allowed.", &P::best}};
+  const Record<SparseDesign> result = {
+      {"points", "In the order of arrays, bits, packings, block slots, bandwidths and frequencies.",
+       &SparseDesign::points, point},
+      {"all", "How many points there are; fewer are listed when it was stopped.", &SparseDesign::all},
+      {"resumed", "Points that were taken from an earlier run.", &SparseDesign::resumed},
+      {"objective", "Of the best.", &SparseDesign::objective},
+      {"most_error", "That the best may have; null: any.", &SparseDesign::most_error},
+      {"technology", "Of energies and areas.", &SparseDesign::technology},
+      {"rule", "What a model's checkpoint keeps, in words; empty: no model.", &SparseDesign::rule},
+      {"interrupted", "It was told to stop.", &SparseDesign::interrupted},
+      {"out_of_time", "Its time was up.", &SparseDesign::out_of_time}};
+  const auto envelope = [](const D& d) {
+    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
+  };
+  return document<D>("sparse_design", kInputs | kWarnings | kTiming, envelope,
+                     {{"result", "Cycles are simulated, energies and areas modelled.", of, result}});
+}
+
+}  // namespace
+
+std::string sparse_design_json(const D& document) {
+  return text(answer_record().json(document));
+}
+
+std::string sparse_design_table(const SparseDesign& answer) {
+  Table table;
+  table.header = {"array", "bits",      "packing",   "slots",     "GHz",         "GB/s",       "cycles",
+                  "ms",    "util. (%)", "waits (%)", "error (%)", "energy (uJ)", "area (mm2)", ""};
+  table.left_columns = {13};
+  for (const DesignPoint& p : answer.points)
+    table.rows.push_back({array_text(p.array), std::to_string(p.bits), p.packing, std::to_string(p.block_slots),
+                          fmt::format("{:g}", p.frequency / 1e9),
+                          std::isinf(p.bandwidth) ? "unlimited" : fmt::format("{:g}", p.bandwidth / 1e9),
+                          base::grouped(static_cast<double>(p.cycles)), fmt::format("{:.4f}", p.seconds * 1e3),
+                          percent(p.utilization), percent(p.waiting),
+                          p.error ? fmt::format("{:.3g}", 100 * *p.error) : "-",
+                          fmt::format("{:.4g}", p.energy_pj / 1e6), fmt::format("{:.2f}", p.area_um2 / 1e6),
+                          fmt::format("{}{}", p.pareto ? "*" : "", p.best ? " best" : "")});
+  std::string out = answer.rule.empty() ? "" : fmt::format("kept: {}\n\n", answer.rule);
+  out += text(table);
+  if (answer.points.size() < answer.all) {
+    out += fmt::format("\nstopped: {} of {} points", answer.points.size(), answer.all);
+    out += "; `--resume` goes on from the folder of -o\n";
+  }
+  out += "\n*: no other is as good in time, energy, area and error and better in one of them\n";
+  const auto best = std::find_if(answer.points.begin(), answer.points.end(), [](const auto& p) { return p.best; });
+  if (best != answer.points.end())
+    out +=
+        fmt::format("best by {}{}: {}, {} bits, {}\n", answer.objective,
+                    answer.most_error ? fmt::format(" with an error of at most {:g} %", 100 * *answer.most_error) : "",
+                    array_text(best->array), best->bits, best->packing);
+  else if (!answer.points.empty())
+    out += fmt::format("no point has an error of at most {:g} %\n", 100 * answer.most_error.value_or(0));
+  for (const std::string& remark : verbs::array_price_remarks()) out += remark + "\n";
+  return out + "cycles are simulated; energies and areas are modelled, of published figures\n";
+}
+
+Json sparse_design_schema() {
+  return answer_record().schema();
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,78 @@
+#include "orrery/verbs/accelerator/latency/report.h"
+
+#include <fmt/format.h>
+
+#include "orrery/engines/masks/packing/latency.h"
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+
+namespace orrery::verbs {
+namespace {
+
+using D = SparseLatencyDocument;
+
+using Named = std::vector<std::pair<std::string, double>>;
+Named named(const SparseLatencyAnswer& answer, double SparseLatency::*figure) {
+  Named out;
+  for (const SparseLatency& latency : answer.latencies) out.emplace_back(latency.name, latency.*figure);
+  return out;
+}
+
+// The lines that the original prints; of given figures the last one alone.
+std::string lines(const SparseLatencyAnswer& answer, double SparseLatency::*ms) {
+  if (answer.masks == 0) return fmt::format("Sanger Latency: {:.3f} ms\n", answer.latencies.front().*ms);
+  std::string out = fmt::format("Average Sparsity: {:.3f}\n", answer.density);
+  for (const SparseLatency& latency : answer.latencies)
+    out += fmt::format("Load Balance ({0}): {1:.3f}\nSanger Latency ({0}): {2:.3f} ms\n", latency.name,
+                       latency.load_balance, latency.*ms);
+  return out;
+}
+
+std::string without(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += fmt::format("left out: {}\n", part);
+  return out;
+}
+
+Record<D> answer_record() {
+  using A = SparseLatencyAnswer;
+  const auto of = [](const D& d) -> const A& { return *d.answer; };
+  const Record<A> result = {
+      {"v1_ms", "Milliseconds by the first model, for each load balance; `given`: the one of the command line.",
+       [](const A& a) { return named(a, &SparseLatency::v1_ms); }},
+      {"v2_ms", "The same by the second model.", [](const A& a) { return named(a, &SparseLatency::v2_ms); }},
+      {"load_balance", "Means over masks, by which these are computed.",
+       [](const A& a) { return named(a, &SparseLatency::load_balance); }},
+      {"density", "Share of pairs that is kept, mean over masks; Sanger calls it sparsity.", &A::density},
+      {"seq_len", "Queries and keys.", &A::seq_len},
+      {"masks", "Lines of the log that count; 0 without a log.", &A::masks},
+      {"v1_left_out", "What the first model does not count, or otherwise than the array would.",
+       [](const A&) { return masks::left_out_of_v1(); }},
+      {"v2_left_out", "The same of the second.", [](const A&) { return masks::left_out_of_v2(); }}};
+  const auto envelope = [](const D& d) {
+    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
+  };
+  return document<D>("sparse_latency", kInputs | kWarnings | kTiming, envelope,
+                     {{"result", "Of an attention layer of 768 features; modelled.", of, result}});
+}
+
+}  // namespace
+
+std::string sparse_latency_json(const D& document) {
+  return text(answer_record().json(document));
+}
+
+std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
+  return fmt::format(
+             "v1, sequence of {}: operations at the array's peak\n{}{}\nv2, sequence of {}: tiles that fill and "
+             "drain\n{}{}",
+             answer.seq_len, lines(answer, &SparseLatency::v1_ms), without(masks::left_out_of_v1()), answer.seq_len,
+             lines(answer, &SparseLatency::v2_ms), without(masks::left_out_of_v2())) +
+         "figures are modelled, by the published formulas\n";
+}
+
+Json sparse_latency_schema() {
+  return answer_record().schema();
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,25 @@
+// Answers of `sparse simulate`: a table, the JSON document "orrery.sparse_simulate/1" and a trace.
+#pragma once
+
+#include <string>
+
+#include "orrery/present/record.h"
+#include "orrery/verbs/accelerator/simulate/run.h"
+
+namespace orrery::verbs {
+
+struct SparseSimulateDocument {
+  std::string version;
+  const SparseSimulate* answer = nullptr;  // borrowed
+  double seconds = 0;
+};
+std::string sparse_simulate_json(const SparseSimulateDocument& document);
+std::string sparse_simulate_table(const SparseSimulate& answer);
+
+// A JSON document of the Trace Event Format, for ui.perfetto.dev: a thread for each unit, times in microseconds.
+std::string array_trace(const SparseSimulate& answer);
+
+// The accelerator: sizes, widths, memories.
+Record<accelerator::Instance> array_instance();
+
+}  // namespace orrery::verbs

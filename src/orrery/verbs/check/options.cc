@@ -1,0 +1,57 @@
+#include "orrery/verbs/check/run.h"
+
+#include <filesystem>
+
+#include "orrery/base/text/text_file.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/program/verbs.h"
+#include "orrery/verbs/help/verbs_json.h"
+#include "orrery/verbs/sweep/points/study_document.h"
+#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/study_options.h"
+
+namespace orrery::verbs {
+namespace {
+
+bool read(const Arguments& arguments, Console& console, CheckRequest& request) {
+  CommandLine line("check", "Read files, say what they are and what is wrong with them",
+                   "orrery check arch.yaml constraints.yaml KTQ.yaml");
+  line.words("FILES", request.files,
+             "Timeloop documents (YAML, templates, .cfg), setups of DFModel, systems, config.json, studies", true);
+  declare_ignored(line, request.ignored);
+  declare_templates(line, request);
+  declare_estimation(line, request);
+  return line.read(arguments, console);
+}
+
+}  // namespace
+
+int run_check(const Arguments& arguments, Console& console) {
+  CheckRequest request;
+  if (!read(arguments, console, request)) return kDone;
+  // Studies first: they name files of their own.
+  std::vector<std::string> studies;
+  std::erase_if(request.files, [&](const std::string& name) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(name, ignored)) return false;
+    if (!name.ends_with(".yaml") && !name.ends_with(".yml")) return false;
+    const auto file = base::read_file(name);
+    if (!sweep::is_study(*file)) return false;
+    studies.push_back(sweep::checked(sweep::read_study(file), swept_request));
+    return true;
+  });
+  Checked checked;
+  if (!request.files.empty() || studies.empty()) checked = verbs::check(request);
+  checked.contents.insert(checked.contents.begin(), studies.begin(), studies.end());
+  report(console, checked.warnings.all());
+  if (console.json) {
+    console.out << verbs::check_json(kVersion, checked.contents, checked.warnings);
+    return kDone;
+  }
+  for (const std::string& line : checked.contents) console.out << line << "\n";
+  console.out << "ok\n";
+  return kDone;
+}
+
+}  // namespace orrery::verbs

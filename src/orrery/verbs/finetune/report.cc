@@ -1,0 +1,251 @@
+#include "orrery/verbs/finetune/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+#include "orrery/present/text_table.h"
+
+namespace orrery::verbs {
+namespace {
+
+
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+base::Count count(std::size_t value) {
+  return static_cast<base::Count>(value);
+}
+
+double density(const PrunedFigures& pruned) {
+  const masks::Measured mean = masks::mean_of(pruned.masks);
+  return mean.pairs > 0 ? static_cast<double>(mean.kept) / static_cast<double>(mean.pairs) : 0;
+}
+
+template <typename Answer>
+Record<TextsDocument<Answer>> answer(const char* kind, const Record<Answer>& result) {
+  using Document = TextsDocument<Answer>;
+  const auto envelope = [](const Document& d) {
+    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
+  };
+  return document<Document>(
+      kind, kInputs | kWarnings | kTiming, envelope,
+      {{"result", "What was computed.", [](const Document& d) -> const Answer& { return *d.answer; }, result}});
+}
+
+Record<TextsDocument<Embedded>> embedded() {
+  const Record<EmbeddedText> text = {{"tokens", "Of the text, special ones included; 0 where time ended before it.",
+                                      [](const EmbeddedText& t) { return count(t.tokens); }},
+                                     {"embedding", "Its vector.", [](const EmbeddedText& t) {
+                                        return std::vector<double>(t.embedding.begin(), t.embedding.end());
+                                      }}};
+  return answer<Embedded>(
+      "tune_embed",
+      {{"model", "The folder.", &Embedded::model},
+       {"pool", "Of the tokens' vectors.", [](const Embedded& e) { return e.pool == Pool::kMean ? "mean" : "cls"; },
+        OneOf{{"mean", "cls"}}},
+       {"width", "Of the vectors.", [](const Embedded& e) { return count(e.width); }},
+       {"cut", "Texts that were longer than the limit.", [](const Embedded& e) { return count(e.cut); }},
+       {"seconds", "Of the model alone.", &Embedded::seconds},
+       {"complete", "False: a limit or an interrupt ended it early.", [](const Embedded& e) { return !e.ended_early; }},
+       {"texts", "In the order of the file.", &Embedded::texts, text}});
+}
+
+Record<TextsDocument<Evaluated>> evaluated() {
+  const Record<TaskMetric> metric = {
+      {"name", "As the tasks' own scripts call it.", &TaskMetric::name},
+      {"value", "Null where it is not defined.", [](const TaskMetric& m) { return finite(m.value); }}};
+  const auto some = [](const std::string& text, bool is) { return is ? std::optional(text) : std::nullopt; };
+  const Record<Prediction> prediction = {
+      {"row", "From 1.", [](const Prediction& p) { return count(p.row + 1); }},
+      {"label", "The class of the largest score; null where the task has none.",
+       [=](const Prediction& p) { return some(p.label, !p.label.empty()); }},
+      {"scores", "Logits of the classes; in regression the value; empty in questions.", &Prediction::scores},
+      {"answer", "To a question, empty: it has none; null in other tasks.",
+       [=](const Prediction& p) { return some(p.answer, p.scores.empty()); }}};
+  const Record<PrunedFigures> attention = {
+      {"rule", "What is kept, in words.", &PrunedFigures::rule},
+      {"clips_from", "Where the quantisers' thresholds are from.",
+       [](const PrunedFigures& p) { return verbs::name_of(p.clips); }},
+      {"density", "Kept pairs over those that are there.", [](const PrunedFigures& p) { return density(p); }},
+      {"load_balance", "25%-skip, the mean of all masks.",
+       [](const PrunedFigures& p) { return masks::mean_of(p.masks).load_balance[3]; }},
+      {"emptied_rows", "Rows that lost every key.", &PrunedFigures::emptied}};
+  return answer<Evaluated>(
+      "tune_eval", {{"model", "The folder.", &Evaluated::model},
+                    {"task", "What the head does.", &Evaluated::task},
+                    {"texts", "Rows of the file.", [](const Evaluated& e) { return count(e.texts); }},
+                    {"examples", "Windows of them.", [](const Evaluated& e) { return count(e.examples); }},
+                    {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
+                    {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
+                    {"metrics", "Of the task.", &Evaluated::metrics, metric},
+                    {"attention", "Pruned; null: dense.", &Evaluated::pruned, attention},
+                    {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
+                    {"predictions", "Of each row, in the order of the file; none in language tasks.",
+                     &Evaluated::predictions, prediction},
+                    {"seconds", "Of the model alone.", &Evaluated::seconds},
+                    {"complete", "False: a limit or an interrupt ended it early.",
+                     [](const Evaluated& e) { return !e.ended_early; }}});
+}
+
+Record<TextsDocument<Generated>> generated() {
+  const Record<GeneratedText> text = {
+      {"tokens", "That were added, the one that ends a text included; 0 where time ended before it.",
+       [](const GeneratedText& t) { return count(t.ids.size()); }},
+      {"text", "What they say, without special tokens.", &GeneratedText::text},
+      {"ended", "By the token that ends texts; else by `--max-new-tokens`.", &GeneratedText::ended},
+      {"ids", "Of the tokens.",
+       [](const GeneratedText& t) { return std::vector<base::Count>(t.ids.begin(), t.ids.end()); }},
+      {"log_probabilities", "Of each token, natural; 0 of one that the model's files force.",
+       [](const GeneratedText& t) {
+         return std::vector<double>(t.log_probabilities.begin(), t.log_probabilities.end());
+       }}};
+  return answer<Generated>(
+      "tune_generate",
+      {{"model", "The folder.", &Generated::model},
+       {"max_new_tokens", "At most so many were added to a text.", &Generated::most},
+       {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
+       {"seconds", "Of the model alone.", &Generated::seconds},
+       {"complete", "False: a limit or an interrupt ended it early.",
+        [](const Generated& g) { return !g.ended_early; }},
+       {"texts", "In the order of the file.", &Generated::texts, text}});
+}
+
+Record<TextsDocument<TrainedTexts>> trained() {
+  using network::StepReport;
+  const Record<StepReport> step = {{"step", "From 1.", &StepReport::step},
+                                   {"loss", "Mean over labels, with dropout.", &StepReport::loss},
+                                   {"rate", "Of learning.", &StepReport::rate},
+                                   {"norm", "Of all gradients, before it was clipped.", &StepReport::norm},
+                                   {"seconds", "That the step took.", &StepReport::seconds}};
+  return answer<TrainedTexts>(
+      "tune_train",
+      {{"model", "The folder that training began with.", &TrainedTexts::model},
+       {"output", "The folder that was written.", &TrainedTexts::output},
+       {"task", "What is learned.", &TrainedTexts::task},
+       {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
+       {"examples", "Windows of them.", [](const TrainedTexts& t) { return count(t.examples); }},
+       {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
+       {"attention", "What of it is computed, in words.", &TrainedTexts::attention},
+       {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
+       {"steps", "That the model has learned.", &TrainedTexts::steps},
+       {"of", "Steps of the whole training.", &TrainedTexts::of},
+       {"resumed_at", "The step that this run began at.", &TrainedTexts::resumed_at},
+       {"history", "The steps of this run.", &TrainedTexts::history, step},
+       {"seconds", "Of them.", &TrainedTexts::seconds},
+       {"complete", "False: a limit or an interrupt ended it early.",
+        [](const TrainedTexts& t) { return !t.ended_early; }}});
+}
+
+std::string many(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string value(double number) {
+  return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
+}
+
+}  // namespace
+
+std::string texts_json(const TextsDocument<Embedded>& document) {
+  return text(embedded().json(document));
+}
+std::string texts_json(const TextsDocument<Evaluated>& document) {
+  return text(evaluated().json(document));
+}
+std::string texts_json(const TextsDocument<Generated>& document) {
+  return text(generated().json(document));
+}
+std::string texts_json(const TextsDocument<TrainedTexts>& document) {
+  return text(trained().json(document));
+}
+
+Json tune_embed_schema() {
+  return embedded().schema();
+}
+Json tune_eval_schema() {
+  return evaluated().schema();
+}
+Json tune_generate_schema() {
+  return generated().schema();
+}
+Json tune_train_schema() {
+  return trained().schema();
+}
+
+std::string texts_table(const Embedded& answer) {
+  constexpr std::size_t kShown = 4;
+  Table table;
+  table.header = {"text", "tokens", "norm",
+                  fmt::format("first {} of {} numbers", std::min(kShown, answer.width), answer.width)};
+  table.left_columns = {3};
+  for (std::size_t i = 0; i < answer.texts.size(); ++i) {
+    double square = 0;
+    std::string first;
+    for (std::size_t k = 0; k < answer.texts[i].embedding.size(); ++k) {
+      square += double{answer.texts[i].embedding[k]} * answer.texts[i].embedding[k];
+      if (k < kShown) first += fmt::format("{:9.5f}", answer.texts[i].embedding[k]);
+    }
+    table.rows.push_back({fmt::format("{}", i + 1), fmt::format("{}", answer.texts[i].tokens),
+                          fmt::format("{:.4f}", std::sqrt(square)), first});
+  }
+  return text(table) + fmt::format("\n{} in {:.3f} s; `--json` has every number\n", many(answer.texts.size(), "text"),
+                                   answer.seconds);
+}
+
+std::string texts_table(const Evaluated& answer) {
+  Table table;
+  table.header = {"measure", "value"};
+  table.rows.push_back({"loss", value(answer.loss)});
+  for (const TaskMetric& metric : answer.metrics) table.rows.push_back({metric.name, value(metric.value)});
+  const std::string attention =
+      answer.pruned ? fmt::format("\nattention: {}; {} % of the pairs, clip thresholds: {}\n", answer.pruned->rule,
+                                  percent(density(*answer.pruned)), verbs::name_of(answer.pruned->clips))
+                    : "";
+  return fmt::format("{} on {}: {}, {}\n\n", answer.task, answer.model, many(answer.texts, "text"),
+                     many(answer.examples, "example")) +
+         text(table) + attention +
+         fmt::format("\n{:.3f} s, {:.1f} examples a second\n", answer.seconds,
+                     static_cast<double>(answer.examples) / answer.seconds);
+}
+
+std::string texts_table(const Generated& answer) {
+  std::string out;
+  std::size_t tokens = 0;
+  for (const GeneratedText& text : answer.texts) {
+    out += text.text + "\n";
+    tokens += text.ids.size();
+  }
+  return out + fmt::format("\n{} in {:.3f} s, {:.1f} a second\n", many(tokens, "token"), answer.seconds,
+                           static_cast<double>(tokens) / answer.seconds);
+}
+
+std::string texts_table(const TrainedTexts& answer) {
+  std::string out =
+      fmt::format("{} on {}: {}, {}, {} of {}\n", answer.task, answer.model, many(answer.texts, "text"),
+                  many(answer.examples, "example"), answer.steps, many(static_cast<std::size_t>(answer.of), "step"));
+  if (answer.attention != "dense") out += fmt::format("attention: {}\n", answer.attention);
+  if (answer.resumed_at > 0) out += fmt::format("resumed at step {}\n", answer.resumed_at);
+  // A dozen lines: the mean loss of equal parts of this run.
+  Table table;
+  table.header = {"steps", "loss", "rate"};
+  const std::size_t parts = std::min<std::size_t>(12, answer.history.size());
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = part * answer.history.size() / parts, end = (part + 1) * answer.history.size() / parts;
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += answer.history[i].loss;
+    table.rows.push_back({fmt::format("{} to {}", answer.history[begin].step, answer.history[end - 1].step),
+                          fmt::format("{:.4f}", sum / static_cast<double>(end - begin)),
+                          fmt::format("{:.2e}", answer.history[end - 1].rate)});
+  }
+  if (parts > 0) out += "\n" + text(table) + "\n";
+  out += fmt::format("written to {}\n", answer.output);
+  if (answer.ended_early) out += "the same command with --resume goes on\n";
+  return out;
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/program/verbs.h"
+#include "orrery/verbs/help/json_schema.h"
+#include "orrery/verbs/help/verbs_json.h"
+
+namespace orrery::verbs {
+
+int run_schema(const Arguments& arguments, Console& console) {
+  std::string kind;
+  CommandLine line("schema", "JSON Schema (draft-07) of a kind of document, for editors and programs",
+                   "orrery schema chip > chip.schema.json");
+  line.word("KIND", kind, fmt::format("{}", fmt::join(verbs::schema_names(), ", ")));
+  if (!line.read(arguments, console)) return kDone;
+  const std::vector<std::string>& names = verbs::schema_names();
+  if (kind.empty()) {
+    if (console.json) {
+      console.out << verbs::schema_kinds_json(kVersion);
+    } else {
+      for (const std::string& name : names) console.out << name << "\n";
+    }
+    return kDone;
+  }
+  const std::string schema = verbs::json_schema(kind);
+  if (schema.empty()) {
+    base::fail("O1109", fmt::format("there is no kind of document `{}`", kind), {},
+               base::did_you_mean(kind, names, fmt::format("kinds are {}", fmt::join(names, ", "))));
+  }
+  console.out << schema;
+  return kDone;
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,44 @@
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/program/verbs.h"
+#include "orrery/verbs/map/eval/run.h"
+#include "orrery/verbs/map/results_output.h"
+
+namespace orrery::verbs {
+namespace {
+
+struct Options : OutputFolder {
+  EvaluateRequest request;
+};
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("eval",
+                   "Energy and cycles of a given mapping; capacity and fan-out are checked, constraints with --strict",
+                   "orrery eval arch.yaml ERT.yaml KTQ.yaml map.yaml");
+  line.words("FILES", options.request.files,
+             "Timeloop documents (YAML, templates, .cfg) in any order, a `mapping` among them");
+  line.group("Question");
+  declare_chips(line, options.request);
+  line.toggle("--strict", options.request.strict, "The constraints must hold, too");
+  declare_templates(line, options.request);
+  declare_estimation(line, options.request);
+  declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
+  return line.read(arguments, console);
+}
+
+}  // namespace
+
+int run_eval(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  check_results_folder(options);
+  Results results;
+  results.verb = "eval";
+  results.mapped = verbs::evaluate(options.request);
+  results.close_look = true;
+  results.seconds = clock.seconds();
+  return present(results, options.request, options, console);
+}
+
+}  // namespace orrery::verbs

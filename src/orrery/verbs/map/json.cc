@@ -1,0 +1,579 @@
+// `map` searches, `eval` prices a given mapping: their documents differ in what a search adds.
+#include "orrery/verbs/map/json.h"
+
+#include <algorithm>
+
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+#include "orrery/verbs/map/fused_pairs_text.h"
+#include "orrery/verbs/map/loop_nest_text.h"
+#include "orrery/verbs/map/padding_text.h"
+#include "orrery/verbs/map/sparse_layer_text.h"
+#include "orrery/verbs/map/why_text.h"
+
+namespace orrery::verbs {
+namespace {
+
+using nest::Optimum;
+
+template <typename V>
+using Named = std::vector<std::pair<std::string, V>>;
+
+// A dataspace of one level, a level of one mapping: what is of the layer's chip and einsum goes by index.
+struct OfStorage {
+  const MappedLayer& layer;
+  std::size_t index;
+
+  const machine::Storage& storage() const { return layer.chip.storages[index]; }
+  const nest::StorageCost& cost() const { return layer.optimum.evaluation.storages[index]; }
+};
+
+Named<nest::DataspaceCost> kept(const OfStorage& of) {
+  Named<nest::DataspaceCost> out;
+  for (std::size_t s = 0; s < of.cost().dataspaces.size(); ++s)
+    if (of.cost().dataspaces[s].kept) out.emplace_back(of.layer.einsum.dataspaces[s].name, of.cost().dataspaces[s]);
+  return out;
+}
+
+struct Transfer {
+  base::Count reads, destinations;
+  double energy_pj;
+};
+
+Named<Transfer> transfers(const MappedLayer& layer, const nest::NetworkCost& cost) {
+  Named<Transfer> out;
+  for (std::size_t s = 0; s < cost.transfers.size(); ++s)
+    out.push_back(
+        {layer.einsum.dataspaces[s].name, {cost.transfers[s], cost.destinations[s], cost.dataspace_energy_pj[s]}});
+  return out;
+}
+
+template <typename T>
+Record<T> name_and_kind(const char* kind, std::string (*name)(const T&)) {
+  return {{"name", "In the architecture.", name},
+          {"kind", "What it is.", [kind](const T&) { return kind; }, OneOf{{kind}}}};
+}
+
+Record<OfStorage> storage_level() {
+  using machine::Storage;
+  using nest::StorageCost;
+  using Cost = nest::DataspaceCost;
+  const Record<Cost> dataspace = {
+      {"reads", "Words, of one instance.", &Cost::reads},
+      {"fills", "Words, of one instance.", &Cost::fills},
+      {"updates", "Words, of one instance.", &Cost::updates},
+      {"tile_words", "What one instance holds at a time.", &Cost::tile_words},
+      {"partition_words", "What one instance sees over the whole run.", &Cost::partition_words},
+      {"energy_pj", "pJ of all instances, without leakage.", &Cost::energy_pj}};
+  Record<OfStorage> out = name_and_kind<OfStorage>("storage", [](const OfStorage& of) { return of.storage().name; });
+  out.add({{"energy_pj", "pJ of all instances, with leakage.", [](const OfStorage& of) { return of.cost().energy_pj; }},
+           {"dataspaces", "Those that it keeps.", kept, dataspace}});
+  const Record<StorageCost> times = {
+      {"leakage_pj", "pJ of all instances.", &StorageCost::leakage_pj},
+      {"cycles", "What this level alone needs, its bandwidth considered.", &StorageCost::cycles},
+      {"throttle", "Compute cycles that it allows per cycle, at most 1.", &StorageCost::throttle}};
+  out.add(times.of<OfStorage>(&OfStorage::cost));
+  return out.add(
+      {{"instances", "On the chip.", [](const OfStorage& of) { return of.storage().instances; }},
+       {"utilized_instances", "In use.", [](const OfStorage& of) { return of.cost().utilized_instances; }},
+       {"fan_out_only", "Whether it stores nothing.", [](const OfStorage& of) { return of.storage().pass_through; }},
+       {"area_um2", "um^2 of one instance; null where it is not known.",
+        [](const OfStorage& of) { return of.storage().area_um2; }}});
+}
+
+Record<MappedLayer> compute_level() {
+  using machine::Compute;
+  using Cost = nest::ComputeCost;
+  const auto unit = [](const MappedLayer& layer) -> const Compute& { return layer.chip.compute; };
+  const auto cost = [](const MappedLayer& layer) -> const Cost& { return layer.optimum.evaluation.compute; };
+  const Record<Cost> energy = {{"energy_pj", "pJ of all units, with leakage.", &Cost::energy_pj},
+                               {"dataspaces", "None: units keep nothing.", [](const Cost&) { return Named<bool>(); }},
+                               {"leakage_pj", "pJ of all units.", &Cost::leakage_pj},
+                               {"cycles", "What the units alone need.", &Cost::cycles},
+                               {"operations", "Of all units together.", &Cost::operations}};
+  Record<MappedLayer> out =
+      name_and_kind<MappedLayer>("compute", [](const MappedLayer& layer) { return layer.chip.compute.name; });
+  out.add(energy.of<MappedLayer>(cost));
+  return out.add({{"instances", "On the chip.", [=](const MappedLayer& l) { return unit(l).instances; }},
+                  {"utilized_instances", "In use.", [=](const MappedLayer& l) { return cost(l).utilized_instances; }},
+                  {"area_um2", "um^2 of one unit; null where it is not known.",
+                   [=](const MappedLayer& l) { return unit(l).area_um2; }}});
+}
+
+struct OfNetwork {
+  const MappedLayer& layer;
+  std::size_t index;
+
+  const machine::Network& network() const { return layer.chip.networks[index]; }
+  const nest::NetworkCost& cost() const { return layer.optimum.evaluation.networks[index]; }
+};
+
+Record<OfNetwork> network_level() {
+  const Record<Transfer> dataspace = {{"reads", "Words that enter it.", &Transfer::reads},
+                                      {"fills", "Always 0.", [](const Transfer&) { return 0; }},
+                                      {"updates", "Always 0.", [](const Transfer&) { return 0; }},
+                                      {"destinations", "How many each word reaches.", &Transfer::destinations},
+                                      {"energy_pj", "pJ of all instances.", &Transfer::energy_pj}};
+  Record<OfNetwork> out = name_and_kind<OfNetwork>("network", [](const OfNetwork& of) { return of.network().name; });
+  return out.add({{"energy_pj", "pJ of all instances.", [](const OfNetwork& of) { return of.cost().energy_pj; }},
+                  {"dataspaces", "Those that it carries.",
+                   [](const OfNetwork& of) { return transfers(of.layer, of.cost()); }, dataspace},
+                  {"area_um2", "um^2 of one instance; null where it is not known.",
+                   [](const OfNetwork& of) { return of.network().area_um2; }}});
+}
+
+// Storages outer to inner, the compute units, explicit networks.
+struct Levels {
+  Record<OfStorage> storage = storage_level();
+  Record<MappedLayer> compute = compute_level();
+  Record<OfNetwork> network = network_level();
+
+  template <typename V>
+  static constexpr bool kHolds = std::is_same_v<V, MappedLayer>;
+  Json json(const MappedLayer& layer) const {
+    Json::List out;
+    for (std::size_t i = layer.chip.storages.size(); i-- > 0;) out.push_back(storage.json({layer, i}));
+    out.push_back(compute.json(layer));
+    for (std::size_t i = 0; i < layer.optimum.evaluation.networks.size(); ++i) out.push_back(network.json({layer, i}));
+    return out;
+  }
+  template <typename V>
+  Json schema() const {
+    return list_schema(any_of({storage.schema(), compute.schema(), network.schema()}));
+  }
+};
+
+// A mapping of a layer, or one level of it.
+struct OfMapping {
+  const MappedLayer& layer;
+  const nest::Mapping& mapping;
+  std::size_t index = 0;
+
+  const nest::LevelMapping& level() const { return mapping.levels[index]; }
+};
+
+Named<base::Count> factors(const OfMapping& of, const std::vector<base::Count>& factors) {
+  Named<base::Count> out;
+  for (std::size_t d = 0; d < factors.size(); ++d)
+    if (factors[d] > 1) out.emplace_back(of.layer.einsum.dimensions[d].name, factors[d]);
+  return out;
+}
+
+// Of loops that leave a rest.
+Named<base::Count> last_rounds(const OfMapping& of, bool in_space) {
+  Named<base::Count> out;
+  for (std::size_t d = 0; d < of.layer.einsum.dimensions.size(); ++d)
+    if (const nest::Factor factor = of.level().factor(in_space, static_cast<int>(d)); !factor.perfect())
+      out.emplace_back(of.layer.einsum.dimensions[d].name, factor.last);
+  return out;
+}
+
+std::vector<std::string> names(const OfMapping& of, const std::vector<int>& order) {
+  std::vector<std::string> out;
+  for (int d : order) out.push_back(of.layer.einsum.dimensions[d].name);
+  return out;
+}
+
+std::vector<std::string> kept_names(const OfMapping& of) {
+  std::vector<std::string> out;
+  for (std::size_t s = 0; s < of.layer.einsum.dataspaces.size(); ++s)
+    if (of.level().keep >> s & 1u) out.push_back(of.layer.einsum.dataspaces[s].name);
+  return out;
+}
+
+std::vector<OfMapping> levels_of(const OfMapping& of) {
+  std::vector<OfMapping> out;
+  for (std::size_t i = of.layer.chip.storages.size(); i-- > 0;) out.push_back({of.layer, of.mapping, i});
+  return out;
+}
+
+Record<OfMapping> mapping() {
+  const Record<OfMapping> level = {
+      {"level", "Name of the storage.", [](const OfMapping& of) { return of.layer.chip.storages[of.index].name; }},
+      {"keep", "Dataspaces that it keeps.", kept_names},
+      {"temporal", "Iterations above 1, by dimension.",
+       [](const OfMapping& of) { return factors(of, of.level().temporal); }},
+      {"temporal_last", "Iterations in the last round of loops that leave a rest, by dimension.",
+       [](const OfMapping& of) { return last_rounds(of, false); },
+       when([](const OfMapping& of) { return !of.level().temporal_last.empty(); })},
+      {"permutation", "Of these loops, innermost first.",
+       [](const OfMapping& of) { return names(of, of.level().temporal_order); }},
+      {"spatial", "Instances above 1, by dimension.",
+       [](const OfMapping& of) { return factors(of, of.level().spatial); }},
+      {"spatial_last", "Instances in the last round of fan-outs that leave a rest, by dimension.",
+       [](const OfMapping& of) { return last_rounds(of, true); },
+       when([](const OfMapping& of) { return !of.level().spatial_last.empty(); })},
+      {"spatial_permutation", "Of these loops, innermost first.",
+       [](const OfMapping& of) { return names(of, of.level().spatial_order); }},
+      {"split", "Spatial loops on the X side, from the innermost.",
+       [](const OfMapping& of) { return of.level().split; }}};
+  return {{"text", "In one line.", [](const OfMapping& of) { return one_line(of.layer.einsum, of.mapping); }},
+          {"levels", "Outer to inner.", levels_of, level}};
+}
+
+Record<base::Certificate> certificate() {
+  Record<base::Certificate> out = proof();
+  return out.add({{"seconds", "Of the search.", &base::Certificate::seconds},
+                  {"pruned", "Partial mappings that an argument ruled out, by argument.", pruned}});
+}
+
+Record<Optimum> refusal() {
+  const Record<nest::Conflict> conflict = {{"text", "The constraint, or what the chip has.", &nest::Conflict::text},
+                                           {"where", "Its line; null where it has none.",
+                                            [](const nest::Conflict& c) { return known(c.where); }, location()}};
+  return {{"infeasible", "Whether it is proven that no mapping is allowed.", &Optimum::infeasible},
+          {"conflicts", "A smallest set of what cannot hold together.", &Optimum::conflicts, conflict},
+          {"arithmetic", "The sums that fail.", &Optimum::arithmetic},
+          {"mapping", "There is none.", [](const Optimum&) { return nullptr; }}};
+}
+
+// A mapping beside the optimum: what it costs, how it looks, what is proven of it.
+struct DocumentChoice {
+  const MappedLayer& layer;
+  const Optimum& optimum;
+
+  const nest::Evaluation& cost() const { return optimum.evaluation; }
+  OfMapping mapping() const { return {layer, *optimum.mapping}; }
+};
+
+Record<DocumentChoice> choice() {
+  const auto of = [](auto member) { return [member](const DocumentChoice& c) { return c.cost().*member; }; };
+  using E = nest::Evaluation;
+  return {{"energy_pj", "pJ.", of(&E::energy_pj)}, {"cycles", "Cycles.", of(&E::cycles)},
+          {"edp_j_cycles", "pJ * cycles / 1e12.", of(&E::edp_j_cycles)},
+          {"utilization", "Share of the compute units' cycles in use.", of(&E::utilization)},
+          {"mapping", "The decision.", &DocumentChoice::mapping, mapping()},
+          {"certificate", "What is proven of it.", [](const DocumentChoice& c) -> const auto& {return c.optimum.certificate;
+}
+, certificate()
+}  // namespace
+};  // namespace orrery::verbs
+}
+
+std::vector<DocumentChoice> front(const MappedLayer& layer) {
+  std::vector<DocumentChoice> out;
+  for (const Optimum& point : layer.front->points)
+    if (point.mapping) out.push_back({layer, point});
+  return out;
+}
+
+Record<MappedLayer> pareto() {
+  Record<MappedLayer> out = {
+      {"pareto", "Mappings that no other one matches in energy and cycles and beats in one, energy rising.", front,
+       choice()},
+      {"pareto_complete", "False: a limit ended the search, faster mappings may be missing.",
+       [](const MappedLayer& l) { return l.front->complete; }}};
+  return out.only([](const MappedLayer& l) { return l.front.has_value(); });
+}
+
+Record<MappedLayer> why() {
+  const auto forced = [](const MappedLayer& l) -> const Optimum& { return l.forced->optimum; };
+  const auto possible = [](const MappedLayer& l) { return l.forced->optimum.mapping.has_value(); };
+  const auto impossible = [](const MappedLayer& l) { return !l.forced->optimum.mapping; };
+  const Record<CostRatio> ratio = {{"energy", "Forced over best.", &CostRatio::energy},
+                                   {"cycles", "Forced over best.", &CostRatio::cycles},
+                                   {"edp", "Forced over best.", &CostRatio::edp}};
+  const Record<LevelDifference> level = {{"name", "Of the level.", &LevelDifference::name},
+                                         {"best_energy_pj", "pJ.", &LevelDifference::best_pj},
+                                         {"forced_energy_pj", "pJ.", &LevelDifference::forced_pj}};
+  Record<MappedLayer> none = refusal().of<MappedLayer>(forced);
+  none.add({{"certificate", "What is proven of it.", [=](const MappedLayer& l) { return forced(l).certificate; },
+             certificate()}});
+  Record<MappedLayer> some = choice().of<MappedLayer>([](const MappedLayer& l) {
+    return DocumentChoice{l, l.forced->optimum};
+  });
+  some.add({{"ratio", "What the choice costs.", ratio_to_best, ratio},
+            {"levels", "Outer to inner, those whose energies differ.", level_differences, level}});
+  Record<MappedLayer> out = {{"choice", "As it was forced.", [](const MappedLayer& l) { return l.forced->choice; }}};
+  return out.add(none.only(impossible)).add(some.only(possible));
+}
+
+const char* metric_name(nest::Metric metric) {
+  switch (metric) {
+    case nest::Metric::kEdp:
+      return "edp";
+    case nest::Metric::kEnergy:
+      return "energy";
+    case nest::Metric::kDelay:
+      return "delay";
+  }
+  return "edp";
+}
+
+struct Searched {
+  const base::Certificate& certificate;
+  const std::optional<Certified>& check;
+};
+
+// What a search adds to a layer.
+Record<MappedLayer> search() {
+  const Record<Certified> certified = {
+      {"agrees", "Null: not checked within the limit.",
+       [](const Certified& c) { return c.finished ? std::optional(c.agrees) : std::nullopt; }},
+      {"seconds", "Of the check.", &Certified::seconds}};
+  Record<Searched> proven = certificate().of<Searched>([](const Searched& s) -> const auto& { return s.certificate; });
+  const auto check = [](const Searched& s) -> const Certified& { return *s.check; };
+  proven.add({{"certified", "With `--certify`: what a second search by other means came to.", check, certified,
+               when([](const Searched& s) { return s.check.has_value(); })}});
+  Record<MappedLayer> out = {
+      {"objective", "What was made least, in order.",
+       [](const MappedLayer& l) {
+         std::vector<std::string> names;
+         for (nest::Metric metric : l.objective) names.emplace_back(metric_name(metric));
+         return names;
+       },
+       OneOf{{"edp", "energy", "delay"}}},
+      {"interrupted", "An interrupt ended the search.", [](const MappedLayer&) { return true; },
+       when([](const MappedLayer& l) { return l.optimum.interrupted; })},
+      {"out_of_memory", "A limit of memory ended the search.", [](const MappedLayer&) { return true; },
+       when([](const MappedLayer& l) { return l.optimum.out_of_memory; })},
+      {"certificate", "What is proven of the first objective (J*cycles, pJ or cycles).",
+       [](const MappedLayer& l) {
+         return Searched{l.optimum.certificate, l.certified};
+       },
+       proven}};
+  return out.only(&MappedLayer::searched);
+}
+
+std::string bound_by(const MappedLayer& layer) {
+  const int binding = binding_level(layer.optimum.evaluation);
+  return binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
+}
+
+Named<base::Count> dimensions(const MappedLayer& layer) {
+  Named<base::Count> out;
+  for (const workload::Dimension& dimension : layer.einsum.dimensions)
+    out.emplace_back(dimension.name, dimension.bound);
+  return out;
+}
+
+// One dimension that was rounded up.
+struct RoundedDimension {
+  std::string name;
+  base::Count from = 1, to = 1;
+};
+
+// Of a mapping that the layer's own is compared with.
+Record<nest::Evaluation> compared_cost() {
+  using E = nest::Evaluation;
+  return {{"energy_pj", "pJ of one instance.", &E::energy_pj},
+          {"cycles", "Of one instance.", &E::cycles},
+          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+}
+
+Record<MappedLayer> padding() {
+  using R = RoundedDimension;
+  using E = nest::Evaluation;
+  const Record<R> rounded = {{"dimension", "Its name.", &R::name},
+                             {"from", "The size that it has.", &R::from},
+                             {"to", "The size that is mapped.", &R::to}};
+  return {{"rounded", "Dimensions whose size was rounded up; `dimensions` has the rounded sizes.",
+           [](const MappedLayer& l) {
+             std::vector<R> out;
+             for (const nest::Rounding& one : l.padding->rounded)
+               out.push_back({l.einsum.dimensions[one.dimension].name, one.from, one.to});
+             return out;
+           },
+           rounded},
+          {"work", "Operations of the rounded sizes over those of the layer.",
+           [](const MappedLayer& l) { return padded_work(*l.padding); }},
+          {"sizes", "Combinations of sizes that were compared.", [](const MappedLayer& l) { return l.padding->sizes; }},
+          {"unrounded", "The best mapping without rounding.",
+           [](const MappedLayer& l) -> const E& { return *l.padding->unrounded; }, compared_cost(),
+           when([](const MappedLayer& l) { return l.padding->unrounded.has_value(); })}};
+}
+
+Record<MappedLayer> layer(bool searched) {
+  using E = nest::Evaluation;
+  const auto optimum = [](const MappedLayer& l) -> const Optimum& { return l.optimum; };
+  const Record<E> cost = {{"energy_pj", "pJ of one instance.", &E::energy_pj},
+                          {"cycles", "Of one instance.", &E::cycles},
+                          {"utilization", "Share of the compute units' cycles in use, 0 to 1.", &E::utilization},
+                          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+  Record<MappedLayer> found =
+      cost.of<MappedLayer>([](const MappedLayer& l) -> const E& { return l.optimum.evaluation; });
+  found.add({{"levels", "Outer to inner, then the compute units, then explicit networks.", std::identity(), Levels()},
+             {"bound_by", "The level whose bandwidth makes the run longest, or the compute units.", bound_by},
+             {"mapping", "The decision.",
+              [](const MappedLayer& l) {
+                return OfMapping{l, *l.optimum.mapping};
+              },
+              mapping()}});
+  Record<MappedLayer> missing = refusal().of<MappedLayer>(optimum);
+  Record<MappedLayer> out = {
+      {"name", "Of the operator or the file.", &MappedLayer::name},
+      {"instances", "Equal copies that run one after the other.", &MappedLayer::instances},
+      {"figures", "Whether energies and areas are those of an ERT, or estimated.",
+       [](const MappedLayer& l) { return l.estimates ? "estimated" : "given"; }, OneOf{{"estimated", "given"}}}};
+  out.add(found.only(&MappedLayer::found));
+  out.add(missing.only([](const MappedLayer& l) { return !l.found(); }));
+  out.add({{"dimensions", "Bounds.", dimensions}});
+  out.add(sparse_record());
+  if (!searched) return out;
+  out.add({{"padding", "With `--factors padded` or `--pad`: the sizes that were rounded up, and what it costs.",
+            std::identity(), padding(), when([](const MappedLayer& l) { return l.padding.has_value(); })}});
+  out.add({{"perfect", "With `--factors imperfect`: the best mapping whose factors leave no rest, if there is one.",
+            [](const MappedLayer& l) -> const E& { return *l.imperfect->perfect; }, compared_cost(),
+            when([](const MappedLayer& l) { return l.imperfect && l.imperfect->perfect.has_value(); })}});
+  out.add(search()).add(pareto());
+  return out.add({{"why", "With `--why CHOICE`: the best mapping with it.", std::identity(), why(),
+                   when([](const MappedLayer& l) { return l.forced.has_value(); })}});
+}
+
+Record<Totals> totals() {
+  return {{"energy_pj", "Sum of instances * energy.", &Totals::energy_pj},
+          {"cycles", "Sum of instances * cycles.", &Totals::cycles},
+          {"edp_j_cycles", "Product of the two / 1e12.", &Totals::edp_j_cycles},
+          {"edp_seed", "Sum of instances * EDP.", &Totals::edp_seed}};
+}
+
+const std::vector<MappedLayer>& layers(const MapDocument& document) {
+  return document.mapped->layers;
+}
+
+Totals sum_of(const MapDocument& document) {
+  return verbs::totals(layers(document), document.mapped->attention.rows);
+}
+
+// What an array does in the place of layers.
+Record<ArrayAttention> attention() {
+  const Record<ArrayRow> row = {{"name", "Of the attention; of one head are the figures.", &ArrayRow::name},
+                                {"instances", "Heads that run one after the other.", &ArrayRow::instances},
+                                {"queries", "Of a head.", &ArrayRow::queries},
+                                {"keys", "Of a head.", &ArrayRow::keys},
+                                {"seconds", "On the array.", &ArrayRow::seconds},
+                                {"energy_pj", "pJ.", &ArrayRow::energy_pj},
+                                {"cycles", "Of the chip, in these seconds; rounded up.", &ArrayRow::cycles},
+                                {"edp_j_cycles", "pJ * cycles / 1e12.", &ArrayRow::edp_j_cycles}};
+  return {{"file", "The answer of `sparse simulate`.", [](const ArrayAttention& a) { return a.array.name; }},
+          {"density", "That was simulated.", [](const ArrayAttention& a) { return a.array.density; }},
+          {"cycle_seconds", "Of the chip.", &ArrayAttention::cycle_seconds},
+          {"rows", "Simulated, without proof; the sums count them.", &ArrayAttention::rows, row}};
+}
+
+std::vector<std::string> unmapped(const MapDocument& document) {
+  std::vector<std::string> out;
+  for (const MappedLayer& layer : layers(document))
+    if (!layer.found()) out.push_back(layer.name);
+  return out;
+}
+
+bool all_mapped(const MapDocument& document) {
+  return unmapped(document).empty();
+}
+
+std::optional<Totals> in_all_blocks(const MapDocument& document) {
+  if (!all_mapped(document)) return std::nullopt;
+  return verbs::times(sum_of(document), document.blocks);
+}
+
+// `total` and `model` are what they say or null: sums over some of the layers have names of their own.
+Record<MapDocument> result(bool searched) {
+  using D = MapDocument;
+  const auto some_mapped = [](const D& d) { return !all_mapped(d) && unmapped(d).size() < layers(d).size(); };
+  const auto whole_model = [](const D& d) { return d.blocks > 0 && d.selected.empty(); };
+  const auto part_of_model = [](const D& d) { return d.blocks > 0 && !d.selected.empty(); };
+  Record<D> out = {
+      {"layers", "In the order of the model's operators, or of the files' names.", layers, layer(searched)},
+      {"total", "Of all layers; null where one has no mapping.",
+       [](const D& d) { return all_mapped(d) ? std::optional(sum_of(d)) : std::nullopt; }, totals()},
+      {"total_of_mapped", "Where `total` is null: of the layers that have a mapping, if any.",
+       [](const D& d) { return sum_of(d); }, totals(), when(some_mapped)},
+      {"unmapped", "Where `total` is null: names of the layers without a mapping.", unmapped,
+       when([](const D& d) { return !all_mapped(d); })},
+      {"blocks", "With `--model`: equal blocks of it.", &D::blocks, when([](const D& d) { return d.blocks > 0; })},
+      {"model", "With `--model`: of all blocks one after the other; null where `total` is.", in_all_blocks, totals(),
+       when(whole_model)},
+      {"selection", "With `--layer`: its name.", &D::selected, when(part_of_model)},
+      {"selection_in_all_blocks", "With `--layer`: its totals in all blocks.", in_all_blocks, totals(),
+       when(part_of_model)}};
+  if (!searched) return out;
+  const auto array = [](const D& d) -> const ArrayAttention& { return d.mapped->attention; };
+  const auto fused = [](const D& d) -> const std::vector<FusedPair>& { return *d.fused; };
+  const auto has_fused = [](const D& d) { return d.fused != nullptr && !d.fused->empty(); };
+  out.add({{"fused_pairs", "With `--fuse auto`: what was chosen of each pair, and from what.", fused, fused_pair(),
+            when(has_fused)}});
+  const auto has_array = [](const D& d) { return !d.mapped->attention.rows.empty(); };
+  out.add({{"attention_array", "With `--attention-array`: what it does in the place of layers.", array, attention(),
+            when(has_array)}});
+  Record<D> only_front = pareto().of<D>([](const D& d) -> const auto& { return layers(d)[0]; });
+  return out.add(only_front.only([](const D& d) { return layers(d).size() == 1; }));
+}
+
+// What all layers together prove.
+Record<MapDocument> summary() {
+  const auto sum = [](auto member) {
+    return [member](const MapDocument& d) {
+      base::Certificate out;
+      for (const MappedLayer& each : layers(d)) out.*member += each.optimum.certificate.*member;
+      return out.*member;
+    };
+  };
+  return {{"optimal", "Whether every layer's is.",
+           [](const MapDocument& d) {
+             return std::all_of(layers(d).begin(), layers(d).end(),
+                                [](const MappedLayer& l) { return l.optimum.certificate.optimal; });
+           }},
+          {"gap", "The largest.",
+           [](const MapDocument& d) {
+             double gap = 0;
+             for (const MappedLayer& each : layers(d)) gap = std::max(gap, each.optimum.certificate.gap);
+             return gap;
+           }},
+          {"space", "Sum.", sum(&base::Certificate::space)},
+          {"evaluated", "Sum.", sum(&base::Certificate::evaluated)},
+          {"seconds", "Sum.", sum(&base::Certificate::seconds)}};
+}
+
+Record<MappedWork> work() {
+  using Work = MappedWork;
+  const Record<Work::Left> left = {
+      {"what", "In words.", &Work::Left::what},
+      {"flop", "Two for a multiply-accumulate; null: it is no product of matrices.", &Work::Left::flop},
+      {"share", "Of the products of the mapped and of these; null as `flop`.", &Work::Left::share}};
+  return {
+      {"model", "As it was named.", &Work::model},
+      {"family", "Its `model_type`.", &Work::family},
+      {"phase", "What of it runs.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
+      {"batch", "Sequences.", &Work::batch},
+      {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
+      {"cached_tokens", "Of each, those that went before.", &Work::cached},
+      {"max_positions", "Tokens of a sequence that the model takes; more are mapped as well. Null: it does not say.",
+       &Work::max_positions},
+      {"layers", "Blocks that run.", &Work::layers},
+      {"left_out", "What of it is not mapped.", &Work::left_out, left}};
+}
+
+Record<MapDocument> answer(bool searched) {
+  const Record<MapDocument> figures = {{"result", "The figures.", std::identity(), result(searched)}};
+  Record<MapDocument> parts = figures;
+  if (searched) {
+    parts = {{"config", "With `--model`: what was mapped, and what was not.",
+              [](const MapDocument& d) -> const MappedWork& { return *d.work; }, work(),
+              when([](const MapDocument& d) { return d.work != nullptr; })}};
+    parts.add(figures);
+  }
+  if (searched)
+    parts.add(
+        {{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const MapDocument& d) {
+            return std::any_of(layers(d).begin(), layers(d).end(), std::mem_fn(&MappedLayer::searched));
+          })}});
+  return document<MapDocument>(
+      searched ? "map" : "eval", kCompat | kInputs | kWarnings | kTiming,
+      [](const MapDocument& d) {
+        return Envelope{d.version, d.compat, &d.mapped->inputs, &d.mapped->warnings, d.seconds};
+      },
+      parts);
+}
+
+}  // namespace
+
+std::string map_json(const MapDocument& document) {
+  return text(answer(document.verb == "map").json(document));
+}
+
+Json mapping_schema(bool searched) {
+  return answer(searched).schema();
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,108 @@
+#include "orrery/verbs/prune/pack/run.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "orrery/inputs/masks/sparse_folder.h"
+#include "orrery/inputs/masks/sparse_limits.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+// What one mask comes to. Throws Unfinished where not every scheme could be packed.
+PackedMask packed(const SparsePackRequest& request, const std::string& path, const MaskFiles& all, double share,
+                  const base::Budget& budget, SparsePack& out) {
+  base::Input input;
+  SparseArrayFiles files;
+  files.valid = request.valid;
+  files.causal = request.causal;
+  masks::Mask mask = read_mask(path, request.columns, &input, budget);
+  out.inputs.push_back(input);
+  apply_valid(mask, with_valid(files, all, path), out.inputs);
+  const masks::Mask inside = masks::inside_valid(mask);
+  PackedMask one;
+  one.name = path;
+  one.shape = mask.shape();
+  one.kept = inside.kept();
+  one.kept_outside = mask.kept() - one.kept;
+  one.pairs = mask.valid_pairs();
+  if (one.kept_outside > 0)
+    out.warnings
+        .warning("O1819",
+                 fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
+        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
+  const base::Budget own(budget, budget.seconds_left() * share);
+  for (const std::string& name : masks::packing_names()) {
+    masks::Packing* const packing = name == "orrery" ? &one.packing : nullptr;
+    one.schemes.push_back(masks::pack_by(name, inside, request.array, own, request.effort, packing));
+  }
+  return one;
+}
+
+}  // namespace
+
+masks::PackArray pack_array(const std::string& text) {
+  Count sizes[3] = {};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (int i = 0; i < 3; ++i) {
+    const auto [next, failure] = std::from_chars(at, end, sizes[i]);
+    if (failure != std::errc() || (i < 2 ? next == end || *next != 'x' : next != end))
+      base::fail("O1836", fmt::format("`{}` is no array", text), {},
+                 "write PE rows x PEs of a row x column ports, as 64x16x64, the published one");
+    at = next + 1;
+  }
+  const masks::PackArray array{sizes[0], sizes[1], sizes[2]};
+  base::Diagnostics found;
+  const auto within = [&](Count size, Count most, const char* what) {
+    if (size >= 1 && size <= most) return;
+    found.error("O1837", fmt::format("an array of {} {}: 1 to {} are modelled", size, what, most))
+        .hint("the published array is 64x16x64: PE rows, PEs of a row, column ports");
+  };
+  within(array.rows, masks::kMostPackRows, "PE rows");
+  within(array.pes, masks::kMostPackPes, "PEs a row");
+  within(array.ports, masks::kMostPackPorts, "column ports");
+  if (!found.has_errors() && array.ports < array.pes)
+    found.error("O1837", fmt::format("{} PEs a row and {} column ports", array.pes, array.ports))
+        .note(
+            "each PE of a row takes a port of its own, also when it is idle: the delays of the output chain add up "
+            "to ports - PEs")
+        .hint("give at least as many ports as PEs");
+  found.throw_if_errors();
+  return array;
+}
+
+SparsePack pack_sparse(const SparsePackRequest& request) {
+  SparsePack out;
+  out.array = request.array;
+  out.design = masks::array_design(request.array);
+  const base::Budget budget(request.limits);
+  LimitedSteps steps(budget);
+  const MaskFiles files = mask_files(request.mask);
+  for (std::size_t i = 0; i < files.masks.size(); ++i)
+    if (!steps.run(fmt::format("`{}`{}", files.masks[i], i + 1 < files.masks.size() ? " and what follows it" : ""),
+                   [&] {
+                     const double share = 1 / static_cast<double>(files.masks.size() - i);
+                     out.masks.push_back(packed(request, files.masks[i], files, share, budget, out));
+                   }))
+      break;
+  for (const PackedMask& one : out.masks) {
+    out.matrices += one.shape.matrices();
+    out.kept += one.kept;
+    out.kept_outside += one.kept_outside;
+    out.pairs += one.pairs;
+  }
+  for (std::size_t s = 0; s < masks::packing_names().size() && !out.masks.empty(); ++s) {
+    std::vector<masks::PackedScheme> same;
+    for (const PackedMask& one : out.masks) same.push_back(one.schemes[s]);
+    out.schemes.push_back(masks::sum_of(same));
+  }
+  out.unfinished = steps.unfinished();
+  out.interrupted = budget.interrupted();
+  out.warnings.append(limits_reached(out.unfinished, out.masks.empty(), request.limits));
+  return out;
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,164 @@
+#include "orrery/verbs/prune/run/report.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+#include "orrery/present/text_table.h"
+#include "orrery/verbs/prune/mask_figures_json.h"
+
+namespace orrery::verbs {
+namespace {
+
+
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+Record<SparseRunLayer> layer_record() {
+  using L = SparseRunLayer;
+  const Record<SparseRunHead> head = {
+      {"density", "Of its pairs.", &SparseRunHead::density},
+      {"error", "|pruned - dense| / |dense| of its output.", &SparseRunHead::error},
+      {"kept_mass", "Share of the dense probability that is kept.", &SparseRunHead::kept_mass}};
+  const auto clip = [](bool query) {
+    return [query](const L& l) {
+      return l.clips ? std::optional<double>(query ? l.clips->first : l.clips->second) : std::nullopt;
+    };
+  };
+  Record<L> out = {{"name", "encoder.I, decoder.I, decoder.I.cross.", [](const L& l) { return l.place.name(); }}};
+  out.add(sparse_figures().of<L>(&L::figures));
+  out.add({{"emptied_rows", "Rows that lost every key.", &L::emptied},
+           {"error", "|pruned - dense| / |dense| of its output, from the same queries, keys and values.", &L::error},
+           {"kept_mass", "Share of the dense probability that is kept.", &L::kept_mass},
+           {"dense_ms", "Dense attention of all texts, measured.", &L::dense_ms},
+           {"predict_ms", "Prediction.", &L::predict_ms},
+           {"sparse_ms", "Prediction and pruned attention.", &L::sparse_ms},
+           {"query_clip", "Clip threshold of the quantiser; null: nothing was quantised.", clip(true)},
+           {"key_clip", "The same of keys.", clip(false)},
+           {"packing", "Utilisation on the published array, by scheme.", &L::packing},
+           {"heads", "One by one.", &L::heads, head}});
+  return out;
+}
+
+Record<SparseRun> result() {
+  using S = SparseRun;
+  const Record<LanguageQuality> language = {
+      {"loss", "Mean over words.", [](const LanguageQuality& q) { return finite(q.loss); }},
+      {"perplexity", "Its exponential.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
+      {"accuracy", "Of masked words; null in causal.", &LanguageQuality::accuracy}};
+  const Record<SparseRunQuality> quality = {
+      {"cosine",
+       "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts; null: no text.",
+       &SparseRunQuality::cosine},
+      {"least_cosine", "The least of them.", &SparseRunQuality::least_cosine},
+      {"task", "mlm or causal; null: the model has no such head.",
+       [](const SparseRunQuality& q) { return q.task.empty() ? std::nullopt : std::optional(q.task); }},
+      {"dense", "With dense attention; null without such a head.", &SparseRunQuality::dense, language},
+      {"pruned", "With pruned attention.", &SparseRunQuality::pruned, language}};
+  Record<S> out = {
+      {"model", "The folder.", &S::model},
+      {"rule", "What is kept, in words.", &S::rule},
+      {"clips_from", "Where the quantisers' thresholds are from.", [](const S& s) { return verbs::name_of(s.clips); },
+       OneOf{{"none", "checkpoint", "texts", "training"}}},
+      {"texts", "That were run.", &S::texts},
+      {"tokens", "Of them.", &S::tokens},
+      {"batches", "Of texts of alike lengths.", &S::batches}};
+  out.add(sparse_figures().of<S>(&S::mean));
+  out.add({{"error", "As the layers', over all of them.", &S::error},
+           {"dense_ms", "Sum over layers.", &S::dense_ms},
+           {"sparse_ms", "Sum over layers.", &S::sparse_ms},
+           {"quality", "Of the whole model.", &S::quality, quality},
+           {"isa", "Instruction set.", &S::isa},
+           {"threads", "That ran.", &S::threads},
+           {"complete", "False: a limit or an interrupt ended it early.", [](const S& s) { return !s.ended_early; }},
+           {"layers", "Attentions, one by one.", &S::layers, layer_record()}});
+  return out;
+}
+
+Record<SparseRunDocument> answer_record() {
+  using D = SparseRunDocument;
+  const auto envelope = [](const D& d) {
+    return Envelope{d.version, d.answer->compat, &d.answer->inputs, &d.answer->warnings, d.seconds};
+  };
+  return document<D>(
+      "sparse_run", kCompat | kInputs | kWarnings | kTiming, envelope,
+      {{"result", "Over all texts.", [](const D& d) -> const SparseRun& { return *d.answer; }, result()}});
+}
+
+std::string plural(base::Count number, const char* what, const char* more = "s") {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : more);
+}
+
+std::vector<std::string> row(const std::string& name, const masks::Measured& figures, double error, double dense,
+                             double sparse) {
+  return {name,
+          percent(figures.density),
+          fmt::format("{:.4f}", figures.load_balance[3]),
+          fmt::format("{:.4f}", error),
+          fmt::format("{:.2f}", dense),
+          fmt::format("{:.2f}", sparse),
+          sparse > 0 ? fmt::format("{:.2f}", dense / sparse) : "-"};
+}
+
+std::string words(const char* name, const std::optional<LanguageQuality>& quality) {
+  if (!quality) return "";
+  const std::string accuracy = quality->accuracy ? fmt::format(", accuracy {:.4f}", *quality->accuracy) : "";
+  return fmt::format("{:<13} loss {:.4f}, perplexity {:.4f}{}\n", name, quality->loss, quality->perplexity, accuracy);
+}
+
+}  // namespace
+
+std::string sparse_run_json(const SparseRunDocument& document) {
+  return text(answer_record().json(document));
+}
+
+Json sparse_run_schema() {
+  return answer_record().schema();
+}
+
+std::string sparse_run_table(const SparseRun& answer) {
+  std::string out = fmt::format("{}: {}, {}, in {}\nkept: {}\n", answer.model, plural(answer.texts, "text"),
+                                plural(answer.tokens, "token"), plural(answer.batches, "batch", "es"), answer.rule);
+  if (answer.clips == ClipsFrom::kCheckpoint) out += "clip thresholds: of the checkpoint\n";
+  if (answer.clips == ClipsFrom::kTexts) out += "clip thresholds: calibrated, the largest magnitudes of these texts\n";
+  if (answer.ended_early) out += "ended early: these are the figures of what was done by then\n";
+  if (answer.texts == 0) return out;
+  Table table;
+  table.header = {"attention", "density %", "25%-skip", "error", "dense ms", "sparse ms", "dense / sparse"};
+  base::Count emptied = 0;
+  for (const SparseRunLayer& layer : answer.layers) {
+    table.rows.push_back(row(layer.place.name(), layer.figures, layer.error, layer.dense_ms, layer.sparse_ms));
+    emptied += layer.emptied;
+  }
+  if (answer.layers.size() > 1) {
+    table.rules_before.push_back(table.rows.size());
+    table.rows.push_back(row("all", answer.mean, answer.error, answer.dense_ms, answer.sparse_ms));
+  }
+  out += "\n" + text(table) + "\n";
+  if (answer.quality.cosine)
+    out += fmt::format("cosine        {:.6f} of texts' vectors, {:.6f} the least\n", *answer.quality.cosine,
+                       *answer.quality.least_cosine);
+  out += words("dense", answer.quality.dense) + words("pruned", answer.quality.pruned);
+  if (emptied > 0) out += fmt::format("empty rows    {} lost every key\n", emptied);
+  if (!answer.layers.empty() && !answer.layers[0].packing.empty()) {
+    out += "packing      ";
+    for (std::size_t i = 0; i < answer.layers[0].packing.size(); ++i) {
+      double kept = 0, slots = 0;
+      for (const SparseRunLayer& layer : answer.layers)
+        if (layer.packing[i].second > 0) {
+          kept += static_cast<double>(layer.figures.kept);
+          slots += static_cast<double>(layer.figures.kept) / layer.packing[i].second;
+        }
+      out += fmt::format("{} {} {} %", i > 0 ? "," : "", answer.layers[0].packing[i].first,
+                         percent(slots > 0 ? kept / slots : 0));
+    }
+    out += " of the published array\n";
+  }
+  return out + fmt::format("times are measured: {}, {}; `--json` has every head\n", answer.isa,
+                           plural(answer.threads, "thread"));
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/base/diagnostics/check.h"
+#include "orrery/base/limits/parallel.h"
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/text/grouped.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/cli/progress_line.h"
+#include "orrery/program/verbs.h"
+#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/verbs/sweep/points/arguments.h"
+#include "orrery/verbs/sweep/points/build.h"
+#include "orrery/verbs/sweep/points/parts.h"
+#include "orrery/verbs/sweep/points/slurm.h"
+#include "orrery/verbs/sweep/report.h"
+#include "orrery/verbs/sweep/request_options.h"
+#include "orrery/verbs/sweep/seed_output.h"
+#include "orrery/verbs/sweep/store/merge_stores.h"
+#include "orrery/verbs/sweep/store/store.h"
+#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/tune/select/options.h"
+
+namespace orrery::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A verb that studies ask: its question, and itself.
+struct SweptVerb {
+  const char* name;
+  sweep::Request (*request)(const Arguments& arguments);
+  int (*run)(const Arguments& arguments, Console& console);
+};
+constexpr SweptVerb kSwept[] = {
+    {"map", [](const Arguments& a) -> sweep::Request { return map_request(a); }, run_map},
+    {"energy", [](const Arguments& a) -> sweep::Request { return energy_request(a); }, run_energy},
+    {"train", [](const Arguments& a) -> sweep::Request { return train_request(a); }, run_train},
+    {"place", [](const Arguments& a) -> sweep::Request { return place_request(a); }, run_place},
+    {"sparse simulate", [](const Arguments& a) -> sweep::Request { return simulate_request(a); }, run_sparse_simulate},
+    {"tune select", [](const Arguments& a) -> sweep::Request { return select_request(a); }, run_tune_select},
+};
+
+const SweptVerb& swept(const std::string& verb) {
+  const auto* const found =
+      std::find_if(std::begin(kSwept), std::end(kSwept), [&](const SweptVerb& each) { return verb == each.name; });
+  ORRERY_CHECK(found != std::end(kSwept), "a verb with an engine has a row here");
+  return *found;
+}
+
+// "12,345 of 100,000 points, 2,100 a second, 42 s left; best edp 1.234e+06".
+std::string progress_text(const sweep::Progress& at) {
+  const double rate = at.seconds > 0 ? static_cast<double>(at.now) / at.seconds : 0;
+  std::string out = fmt::format("{} of {} points", base::grouped(static_cast<double>(at.done)),
+                                base::grouped(static_cast<double>(at.all)));
+  if (rate > 0)
+    out += fmt::format(", {:.3g} a second, {:.0f} s left", rate, static_cast<double>(at.all - at.done) / rate);
+  return at.best.empty() ? out : out + "; best " + at.best;
+}
+
+// Writes piece by piece, and says whether it could.
+template <typename Write>
+void write_pieces(const std::string& path, const Write& write) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  write([&](const std::string& piece) { file << piece; });
+  file.close();
+  if (!file)
+    base::fail("O1105", fmt::format("`{}` cannot be written", path), {}, "is there room, and may you write there?");
+}
+
+void export_points(const std::string& path, const sweep::SweepAnswer& answer) {
+  if (path.ends_with(".jsonl"))
+    write_pieces(path, [&](const auto& write) { verbs::sweep_json_lines(answer, write); });
+  else
+    write_pieces(path, [&](const auto& write) { verbs::sweep_csv(answer, write); });
+}
+
+// The best point by each objective: its command, and the files that the verb writes for it.
+void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
+  const SweptVerb& verb = swept(answer.study.verb);
+  for (std::size_t o = 0; o < answer.ranking.best.size(); ++o) {
+    if (answer.ranking.best[o] == sweep::Ranking::kNone) continue;
+    const fs::path folder = fs::path(asked.directory) / ("best_" + answer.study.objectives[o].name);
+    const base::Overrides point = answer.study.at(answer.points.number(answer.ranking.best[o]));
+    if (answer.commands[o].empty()) {  // the values are all that can be said of it
+      std::string text;
+      for (const base::Override& set : point) text += set.path + "=" + set.value + "\n";
+      make_folder(folder.string());
+      write_file((folder / "point.txt").string(), text);
+      continue;
+    }
+    const sweep::SplitPoint parts = sweep::split(point);
+    Arguments arguments = answer.study.arguments;
+    arguments.insert(arguments.end(), parts.options.begin(), parts.options.end());
+    for (const base::Override& set : parts.settings) {
+      arguments.emplace_back("--set");
+      arguments.push_back(set.path + "=" + set.value);
+    }
+    make_folder(folder.string());
+    const bool layouts = answer.study.verb == "tune select";  // whose -o is a file
+    for (const std::string& more : {std::string("--quiet"), std::string(layouts ? "-o" : "--force"),
+                                    layouts ? (folder / "layouts.json").string() : std::string("-o")})
+      arguments.push_back(more);
+    if (!layouts) arguments.push_back(folder.string());
+    QuietConsole console;
+    verb.run(arguments, console);
+    write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
+  }
+}
+
+// The parts of the study by Slurm, into its store. False: it was told to stop.
+bool run_parts(const SweepArguments& asked, const Console& console) {
+  sweep::SlurmJob job;
+  std::error_code ignored;
+  job.command = sweep::shell_words({fs::read_symlink("/proc/self/exe", ignored).string(), "sweep"});
+  job.command += " " + sweep::shell_words(asked.shards) + " --quiet --shard %K/" + std::to_string(asked.parts) +
+                 " --store %S > /dev/null";
+  job.store = fs::absolute(asked.store, ignored).string();
+  job.options = asked.slurm_options;
+  job.parts = static_cast<unsigned>(asked.parts);
+  const InterruptGuard interrupt;
+  job.stop = interrupt.flag();
+  ProgressLine line(console);
+  job.progress = [&](unsigned done, unsigned parts, const std::string& id) {
+    if (line.wanted()) line.show(fmt::format("job {}: {} of {} parts done", id, done, parts));
+  };
+  const std::vector<std::string> stores = sweep::run_on_slurm(job);
+  if (stores.empty()) return false;
+  store::merge(asked.store, stores, sweep::this_build());
+  for (const std::string& each : stores)
+    for (const char* end : {"", "-wal", "-shm", ".done"}) fs::remove(each + end, ignored);
+  return true;
+}
+
+int tell_status(const SweepArguments& asked, const Console& console) {
+  store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
+  const StoreStatus status{kVersion, asked.store, store.check(), store.studies()};
+  console.out << (console.json ? verbs::sweep_status_json(status) : verbs::sweep_status_table(status));
+  return status.integrity == "ok" ? kDone : kNo;
+}
+
+}  // namespace
+
+sweep::Request swept_request(const std::string& verb, const Arguments& arguments) {
+  return swept(verb).request(arguments);
+}
+
+int run_sweep(const Arguments& arguments, Console& console) {
+  SweepArguments asked;
+  if (!read_sweep(arguments, console, asked)) return kDone;
+  if (asked.status) return tell_status(asked, console);
+  asked.study.check();
+  const base::Stopwatch clock;
+  check_folder(asked.directory, asked.force, {"result.json", "points.csv", "front.svg"});
+  check_file(asked.export_to);
+  check_file(asked.svg);
+
+  if (asked.slurm && !run_parts(asked, console)) return kInterrupted;
+  store::Store store(asked.store, store::Store::Mode::kWrite, sweep::this_build());
+  sweep::RunOptions options;
+  options.all = asked.all;
+  options.shard = asked.shard;
+  options.seconds = asked.seconds;
+  options.engine.threads = base::thread_count(asked.threads);
+  std::optional<sweep::SweepAnswer> answered;
+  {
+    const InterruptGuard interrupt;
+    options.engine.stop = interrupt.flag();
+    ProgressLine line(console);
+    options.progress = [&](const sweep::Progress& at) {
+      if (line.wanted()) line.show(progress_text(at));
+    };
+    answered = sweep::run(asked.study, swept_request, store, options);
+  }
+  const sweep::SweepAnswer& answer = *answered;
+  report(console, asked.warnings.all());
+  report(console, answer.warnings.all());
+
+  SweepDocument document;
+  document.version = kVersion;
+  document.answer = &answer;
+  document.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
+  document.seconds = clock.seconds();
+  if (!asked.directory.empty()) {
+    make_folder(asked.directory);
+    const fs::path folder = asked.directory;
+    write_pieces((folder / "result.json").string(), [&](const auto& write) { verbs::sweep_json(document, write); });
+    export_points((folder / "points.csv").string(), answer);
+    write_file((folder / "front.svg").string(), verbs::sweep_svg(answer));
+    write_best(asked, answer);
+  }
+  const bool seed = !asked.configs.empty();
+  std::vector<SeedMetrics> metrics;
+  if (seed) metrics = verbs::seed_metrics(document, asked.ignore_heads);
+  if (seed && !asked.directory.empty())
+    for (const SeedMetrics& each : metrics) {
+      const fs::path folder = fs::path(asked.directory) / fmt::format("{}", each.at);
+      make_folder(folder.string());
+      write_file((folder / "hw_config.json").string(), verbs::seed_config_json(answer, each));
+    }
+  if (!asked.export_to.empty()) export_points(asked.export_to, answer);
+  if (!asked.svg.empty()) write_file(asked.svg, verbs::sweep_svg(answer));
+  if (console.json)
+    verbs::sweep_json(document, [&](const std::string& piece) { console.out << piece; });
+  else if (seed && (asked.summary || asked.table))
+    console.out << verbs::seed_summary(answer, metrics, asked.table);
+  else
+    console.out << verbs::sweep_table(answer);
+  console.out.flush();
+  if (answer.interrupted) return kInterrupted;
+  if (!answer.finished) return kLimit;
+  if (answer.ranking.ranked > 0) return kDone;
+  report(console, {verbs::explain_no_point(answer)});
+  return kNo;
+}
+
+}  // namespace orrery::verbs

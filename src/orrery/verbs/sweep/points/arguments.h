@@ -1,0 +1,25 @@
+// A point's values as arguments of its verb: paths without a dot are options, the others are `--set`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/text/override.h"
+
+namespace orrery::sweep {
+
+struct SplitPoint {
+  std::vector<std::string> options;  // "--seq=512"; "--joint" for the value true, nothing for false
+  base::Overrides settings;
+};
+SplitPoint split(const base::Overrides& point);
+
+// Words as a shell takes them, blanks between.
+std::string shell_words(const std::vector<std::string>& words);
+
+// As it would be typed after `orrery VERB`, quoted where a shell needs it.
+std::string command_line(const std::string& verb, const std::vector<std::string>& arguments,
+                         const base::Overrides& point);
+
+}  // namespace orrery::sweep

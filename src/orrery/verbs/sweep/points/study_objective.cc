@@ -1,0 +1,80 @@
+#include "orrery/verbs/sweep/points/study_objective.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/text/edit_distance.h"
+
+namespace orrery::sweep {
+namespace {
+
+using store::Figure;
+
+struct Name {
+  const char* name;
+  Figure figure;
+};
+constexpr Name kNames[] = {{"edp", Figure::kEdp},          {"energy", Figure::kEnergy},
+                           {"cycles", Figure::kCycles},    {"utilization", Figure::kUtilization},
+                           {"area", Figure::kArea},        {"seconds", Figure::kSeconds},
+                           {"dollars", Figure::kDollars},  {"power", Figure::kPower},
+                           {"edp-seed", Figure::kEdpSeed}, {"delay", Figure::kCycles},
+                           {"time", Figure::kSeconds},     {"cost", Figure::kDollars}};
+
+}  // namespace
+
+double Objective::cost(const store::Figures& figures) const {
+  const double value = figures[figure];
+  if (std::isnan(value)) return std::numeric_limits<double>::infinity();
+  return most ? -value : value;
+}
+
+store::Figure figure_of(const std::string& name, const base::Location& where) {
+  std::vector<std::string> known;
+  for (const Name& each : kNames) {
+    if (name == each.name || name == store::column(each.figure)) return each.figure;
+    known.emplace_back(each.name);
+  }
+  base::fail("O2051", fmt::format("`{}` is no figure of a point", name), where,
+             base::did_you_mean(name, known, fmt::format("figures are {}", fmt::join(known, ", "))));
+}
+
+std::string_view name_of(Figure figure) {
+  for (const Name& each : kNames)
+    if (each.figure == figure) return each.name;
+  return store::column(figure);
+}
+
+Objective objective_of(const std::string& name, const base::Location& where) {
+  const Figure figure = figure_of(name, where);
+  return {name, figure, figure == Figure::kUtilization, where};
+}
+
+const std::vector<Figure>& figures_of(const std::string& verb) {
+  // What outcome_of and the engine of `map` fill in.
+  static const std::map<std::string, std::vector<Figure>> figures = {
+      {"map",
+       {Figure::kEdp, Figure::kEnergy, Figure::kCycles, Figure::kUtilization, Figure::kArea, Figure::kSeconds,
+        Figure::kPower, Figure::kEdpSeed}},
+      {"energy", {Figure::kArea}},
+      {"train", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
+      {"place", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
+      {"sparse simulate",
+       {Figure::kCycles, Figure::kSeconds, Figure::kUtilization, Figure::kEnergy, Figure::kArea, Figure::kPower}},
+      {"tune select", {Figure::kSeconds}}};
+  static const std::vector<Figure> none;
+  const auto known = figures.find(verb);
+  return known == figures.end() ? none : known->second;
+}
+
+std::vector<Objective> usual_objectives(const std::string& verb) {
+  if (verb == "energy") return {{"area", Figure::kArea, false}};
+  if (verb == "map") return {{"edp", Figure::kEdp, false}};
+  return {{"seconds", Figure::kSeconds, false}};
+}
+
+}  // namespace orrery::sweep

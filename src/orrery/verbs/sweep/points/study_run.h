@@ -1,0 +1,64 @@
+// A study, run: best-first branch and bound over boxes of points (point_boxes.h), in batches, each of them stored
+// before the next begins.
+//
+// A box whose bounds are beaten by an answer is excluded with all its points: none can be the best by any objective,
+// nor one of the points that none beats. The points of a small box are evaluated. Batches have the same sizes for any
+// number of threads, so that the same points are excluded. Engines that know no bounds evaluate every point in order.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/verbs/sweep/engines/engine.h"
+#include "orrery/verbs/sweep/points/points.h"
+#include "orrery/verbs/sweep/points/ranking.h"
+#include "orrery/verbs/sweep/points/shares.h"
+#include "orrery/verbs/sweep/points/study.h"
+
+namespace orrery::sweep {
+
+struct Progress {
+  std::size_t done = 0, all = 0;
+  double seconds = 0;   // of this run
+  std::size_t now = 0;  // done in it
+  std::string best;     // by the first objective: its value; empty: none yet
+};
+
+struct RunOptions {
+  bool all = false;  // evaluate every point
+  Shard shard;
+  EngineOptions engine;
+  double seconds = 0;  // end after so long; 0: when all is done
+  std::function<void(const Progress&)> progress;
+};
+
+struct SweepAnswer {
+  Study study;
+  store::StudyRow row;
+  Points points;
+  Ranking ranking;
+  std::size_t evaluated = 0, stored_before = 0;  // of the points; the others of a finished run were excluded
+  bool finished = true, interrupted = false;
+  std::vector<std::string> commands;  // of the best points, by objective; empty: there is none that says it all
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+// Throws InputError: what Study::check says, O2047 where no point passes the filters, what every point of the study is
+// refused for, and what the store says.
+SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store, const RunOptions& options);
+
+// The same with an engine at hand.
+SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
+
+// Refuses what run() refuses before it answers, searches stopped as they begin: a line that says what the study asks,
+// and how many points pass its filters.
+std::string checked(const Study& study, const ReadRequest& read);
+
+// The row of a study: its key is the hash of what fixes its points and the contents of its files.
+store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document);
+
+}  // namespace orrery::sweep

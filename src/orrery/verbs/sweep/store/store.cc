@@ -1,0 +1,325 @@
+#include "orrery/verbs/sweep/store/store.h"
+
+#include <fmt/format.h>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/verbs/sweep/store/database.h"
+
+namespace orrery::store {
+namespace {
+
+constexpr std::int64_t kApplication = 0x4f525259;  // "ORRY", where `file` looks
+
+constexpr const char* kTables = R"(
+CREATE TABLE versions(id INTEGER PRIMARY KEY, program TEXT NOT NULL, build TEXT NOT NULL, UNIQUE(program, build));
+CREATE TABLE studies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, title TEXT NOT NULL, verb TEXT NOT NULL,
+  document TEXT NOT NULL, asked TEXT NOT NULL, points INTEGER NOT NULL, version INTEGER NOT NULL REFERENCES versions,
+  begun TEXT NOT NULL, changed TEXT NOT NULL);
+CREATE TABLE inputs(id INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE(name, hash));
+CREATE TABLE study_inputs(study INTEGER NOT NULL REFERENCES studies, input INTEGER NOT NULL REFERENCES inputs,
+  PRIMARY KEY(study, input)) WITHOUT ROWID;
+CREATE TABLE results(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, version INTEGER NOT NULL REFERENCES versions,
+  name TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, lower_bound REAL, gap REAL,
+  energy_pj REAL, cycles REAL, utilization REAL, edp_j_cycles REAL, edp_seed REAL, area_um2 REAL, seconds REAL,
+  dollars REAL, power_w REAL, parts TEXT NOT NULL, inputs TEXT NOT NULL);
+CREATE TABLE points(study INTEGER NOT NULL REFERENCES studies, point INTEGER NOT NULL,
+  version INTEGER NOT NULL REFERENCES versions, status TEXT NOT NULL, reason TEXT NOT NULL, lower_bound REAL, gap REAL,
+  energy_pj REAL, cycles REAL, utilization REAL, edp_j_cycles REAL, edp_seed REAL, area_um2 REAL, seconds REAL,
+  dollars REAL, power_w REAL, parts TEXT NOT NULL, PRIMARY KEY(study, point)) WITHOUT ROWID;
+)";
+
+constexpr const char* kOutcome =
+    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
+    "dollars, power_w, parts";
+constexpr int kOutcomeColumns = 4 + kFigures + 1;
+
+std::string sql_of(const char* format) {
+  std::string values;
+  for (int i = 0; i < kOutcomeColumns; ++i) values += ", ?";
+  return fmt::format(fmt::runtime(format), fmt::arg("outcome", kOutcome), fmt::arg("values", values));
+}
+
+void bind_outcome(Statement& statement, int at, const Outcome& outcome) {
+  statement.bind(at, name(outcome.status)).bind(at + 1, outcome.reason);
+  statement.bind(at + 2, outcome.lower_bound).bind(at + 3, outcome.gap);
+  for (int i = 0; i < kFigures; ++i) statement.bind(at + 4 + i, outcome.figures.values[static_cast<std::size_t>(i)]);
+  statement.bind(at + 4 + kFigures, outcome.parts);
+}
+
+Outcome outcome_at(const Statement& statement, int at, const std::string& path) {
+  Outcome out;
+  const std::string status = statement.text(at);
+  int found = 0;
+  while (found < kStatuses && name(static_cast<Status>(found)) != status) ++found;
+  if (found == kStatuses)
+    base::fail("O2053", fmt::format("the store `{}` has a point with the status `{}`", path, status), {},
+               "was it changed by another program? Start a new store, or take a copy that is whole");
+  out.status = static_cast<Status>(found);
+  out.reason = statement.text(at + 1);
+  out.lower_bound = statement.number(at + 2);
+  out.gap = statement.number(at + 3);
+  for (int i = 0; i < kFigures; ++i) out.figures.values[static_cast<std::size_t>(i)] = statement.number(at + 4 + i);
+  out.parts = statement.text(at + 4 + kFigures);
+  return out;
+}
+
+StudyRow study_at(const Statement& row) {
+  StudyRow out;
+  out.id = row.integer(0);
+  out.key = row.text(1);
+  out.title = row.text(2);
+  out.verb = row.text(3);
+  out.document = row.text(4);
+  out.asked = row.text(5);
+  out.points = static_cast<std::uint64_t>(row.integer(6));
+  return out;
+}
+
+constexpr const char* kStudy = "SELECT id, key, title, verb, document, asked, points FROM studies";
+
+}  // namespace
+
+struct Store::Statements {
+  explicit Statements(Database& database)
+      : result_by_key(database,
+                      sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE key = ? AND version = ?")),
+        result_by_id(database, sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE id = ?")),
+        id_by_key(database, "SELECT id FROM results WHERE key = ? AND version = ?"),
+        point(database, sql_of("SELECT point, {outcome} FROM points WHERE study = ? AND point = ?")) {}
+  Statement result_by_key, result_by_id, id_by_key, point;
+  std::unique_ptr<Statement> put_result, put_point;
+};
+
+Store::Store(const std::string& path, Mode mode, const Version& version)
+    : database_(
+          std::make_unique<Database>(path, mode == Mode::kWrite ? Database::Mode::kWrite : Database::Mode::kRead)) {
+  Database& database = *database_;
+  std::int64_t application = 0, design = 0, tables = 0;
+  {
+    Statement row(database,
+                  "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM "
+                  "pragma_user_version), (SELECT count(*) FROM sqlite_master)");
+    if (row.step()) application = row.integer(0), design = row.integer(1), tables = row.integer(2);
+  }
+  // A process may end between making the file and its tables: a store that holds nothing yet.
+  const bool empty = application == 0 && tables == 0;
+  if (application != kApplication && !empty)
+    base::fail("O2053", fmt::format("`{}` is a database, but no store of Orrery", path), {},
+               "name the store of an earlier `orrery sweep`, or a file that does not exist yet");
+  if (design > kDesign) {
+    base::Diagnostics found;
+    found.error("O2052", fmt::format("the store `{}` was written by a newer Orrery", path))
+        .note(fmt::format("its tables are of design {}; this Orrery ({}) knows {}", design, version.program, kDesign))
+        .hint("take that Orrery, or start a new store with `--store FILE`");
+    throw base::InputError(found.all());
+  }
+  if (mode == Mode::kWrite) {
+    database.write_ahead();
+    Transaction whole(database);
+    if (design == 0) {
+      database.run(kTables);
+      database.run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
+      database.run(fmt::format("PRAGMA user_version = {}", kDesign).c_str());
+    }
+    Statement(database, "INSERT OR IGNORE INTO versions(program, build) VALUES(?, ?)")
+        .bind(1, version.program)
+        .bind(2, version.build)
+        .run();
+    whole.commit();
+  }
+  if (empty && mode == Mode::kRead) return;
+  {
+    Statement row(database, "SELECT id FROM versions WHERE program = ? AND build = ?");
+    row.bind(1, version.program).bind(2, version.build);
+    if (row.step()) version_ = row.integer(0);
+  }
+  statements_ = std::make_unique<Statements>(database);
+  if (mode != Mode::kWrite) return;
+  statements_->put_result = std::make_unique<Statement>(
+      database, sql_of("INSERT INTO results(key, version, name, inputs, {outcome}) VALUES(?, ?, ?, ?{values}) ON "
+                       "CONFLICT(key) DO UPDATE SET version = excluded.version, name = excluded.name, inputs = "
+                       "excluded.inputs, status = excluded.status, reason = excluded.reason, lower_bound = "
+                       "excluded.lower_bound, gap = excluded.gap, energy_pj = excluded.energy_pj, cycles = "
+                       "excluded.cycles, utilization = excluded.utilization, edp_j_cycles = excluded.edp_j_cycles, "
+                       "edp_seed = excluded.edp_seed, area_um2 = excluded.area_um2, seconds = excluded.seconds, "
+                       "dollars = excluded.dollars, power_w = excluded.power_w, parts = excluded.parts RETURNING id"));
+  statements_->put_point = std::make_unique<Statement>(
+      database, sql_of("INSERT OR REPLACE INTO points(study, point, version, {outcome}) VALUES(?, ?, ?{values})"));
+}
+
+Store::~Store() = default;
+
+StudyRow Store::study(const StudyRow& wanted, const std::vector<base::Input>& inputs) {
+  Transaction whole(*database_);
+  Statement(
+      *database_,
+      "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) VALUES(?, ?, ?, ?, ?, "
+      "?, ?, datetime('now'), datetime('now')) ON CONFLICT(key) DO UPDATE SET title = excluded.title, asked = "
+      "excluded.asked, version = excluded.version, changed = excluded.changed, document = excluded.document")
+      .bind(1, wanted.key)
+      .bind(2, wanted.title)
+      .bind(3, wanted.verb)
+      .bind(4, wanted.document)
+      .bind(5, wanted.asked)
+      .bind(6, static_cast<std::int64_t>(wanted.points))
+      .bind(7, version_)
+      .run();
+  const StudyRow out = *find_study(wanted.key);
+  Statement(*database_, "DELETE FROM study_inputs WHERE study = ?").bind(1, out.id).run();
+  for (const base::Input& input : inputs) {
+    Statement(*database_, "INSERT OR IGNORE INTO inputs(name, hash) VALUES(?, ?)")
+        .bind(1, input.name)
+        .bind(2, input.hash)
+        .run();
+    Statement(*database_, "INSERT OR IGNORE INTO study_inputs SELECT ?, id FROM inputs WHERE name = ? AND hash = ?")
+        .bind(1, out.id)
+        .bind(2, input.name)
+        .bind(3, input.hash)
+        .run();
+  }
+  whole.commit();
+  return out;
+}
+
+std::optional<StudyRow> Store::find_study(const std::string& key) {
+  Statement row(*database_, fmt::format("{} WHERE key = ?", kStudy));
+  row.bind(1, key);
+  if (!row.step()) return {};
+  return study_at(row);
+}
+
+std::vector<Summary> Store::studies() {
+  std::vector<Summary> out;
+  if (!statements_) return out;
+  Statement row(*database_, fmt::format("{} ORDER BY id", kStudy));
+  while (row.step()) out.push_back({study_at(row), {}, {}, {}, {}, 0, {}});
+  for (Summary& each : out) {
+    Statement when(*database_,
+                   "SELECT v.program, v.build, s.begun, s.changed FROM studies s JOIN versions v ON v.id = "
+                   "s.version WHERE s.id = ?");
+    when.bind(1, each.study.id);
+    if (when.step())
+      each.version = when.text(0), each.build = when.text(1), each.begun = when.text(2), each.changed = when.text(3);
+    Statement count(*database_, "SELECT status, count(*) FROM points WHERE study = ? GROUP BY status");
+    count.bind(1, each.study.id);
+    while (count.step())
+      for (int i = 0; i < kStatuses; ++i)
+        if (name(static_cast<Status>(i)) == count.text(0)) {
+          each.by_status[i] = static_cast<std::uint64_t>(count.integer(1));
+          each.stored += each.by_status[i];
+        }
+  }
+  return out;
+}
+
+std::vector<base::Input> Store::inputs(std::int64_t study) {
+  std::vector<base::Input> out;
+  Statement row(*database_,
+                "SELECT name, hash FROM inputs JOIN study_inputs ON input = id WHERE study = ? ORDER BY name");
+  row.bind(1, study);
+  while (row.step()) out.push_back({row.text(0), row.text(1)});
+  return out;
+}
+
+void Store::each_point(std::int64_t study, bool same_build, const std::function<void(const PointRow&)>& take) {
+  Statement row(*database_,
+                sql_of(same_build ? "SELECT point, {outcome} FROM points WHERE study = ? AND version = ? ORDER BY point"
+                                  : "SELECT point, {outcome} FROM points WHERE study = ? ORDER BY point"));
+  row.bind(1, study);
+  if (same_build) row.bind(2, version_);
+  while (row.step()) take({static_cast<std::uint64_t>(row.integer(0)), outcome_at(row, 1, path())});
+}
+
+std::optional<PointRow> Store::point(std::int64_t study, std::uint64_t point) {
+  Statement& row = statements_->point;
+  row.bind(1, study).bind(2, static_cast<std::int64_t>(point));
+  if (!row.step()) return {};
+  PointRow out{static_cast<std::uint64_t>(row.integer(0)), outcome_at(row, 1, path())};
+  row.run();
+  return out;
+}
+
+void Store::forget_pruned(std::int64_t study) {
+  Statement(*database_, "DELETE FROM points WHERE study = ? AND status = 'pruned'").bind(1, study).run();
+}
+
+namespace {
+
+std::optional<Result> result_of(Statement& row, const std::string& path) {
+  if (!row.step()) return {};
+  Result out{row.blob(1), row.text(2), outcome_at(row, 4, path), row.text(3), row.integer(0)};
+  row.run();
+  return out;
+}
+
+}  // namespace
+
+std::optional<Result> Store::result(const std::string& key) {
+  statements_->result_by_key.bind_blob(1, key).bind(2, version_);
+  return result_of(statements_->result_by_key, path());
+}
+
+std::optional<Result> Store::result(std::int64_t id) {
+  statements_->result_by_id.bind(1, id);
+  return result_of(statements_->result_by_id, path());
+}
+
+std::int64_t Store::result_id(const std::string& key) {
+  Statement& row = statements_->id_by_key;
+  row.bind_blob(1, key).bind(2, version_);
+  if (!row.step()) return 0;
+  const std::int64_t id = row.integer(0);
+  row.run();
+  return id;
+}
+
+void Store::write(std::int64_t study, std::vector<Result>& results, std::vector<std::int64_t>& ids,
+                  const std::function<std::vector<PointRow>(const std::vector<std::int64_t>& ids)>& points) {
+  Transaction whole(*database_);
+  ids.clear();
+  for (const Result& result : results) {
+    Statement& put = *statements_->put_result;
+    put.bind_blob(1, result.key).bind(2, version_).bind(3, result.name).bind(4, result.inputs);
+    bind_outcome(put, 5, result.outcome);
+    put.step();
+    ids.push_back(put.integer(0));
+    put.run();
+  }
+  for (const PointRow& point : points(ids)) {
+    Statement& put = *statements_->put_point;
+    put.bind(1, study).bind(2, static_cast<std::int64_t>(point.point)).bind(3, version_);
+    bind_outcome(put, 4, point.outcome);
+    put.run();
+  }
+  whole.commit();
+}
+
+bool Store::each_result(std::size_t most, const std::function<void(const Result&)>& take) {
+  Statement count(*database_, "SELECT count(*) FROM results");
+  if (!count.step() || static_cast<std::uint64_t>(count.integer(0)) > most) return false;
+  Statement row(*database_, sql_of("SELECT id, key, name, inputs, {outcome} FROM results WHERE version = ?"));
+  row.bind(1, version_);
+  bool all = true;
+  while (row.step()) {
+    const Result result{row.blob(1), row.text(2), outcome_at(row, 4, path()), row.text(3), row.integer(0)};
+    all = all && result.inputs.empty();
+    if (result.inputs.empty()) take(result);
+  }
+  return all;
+}
+
+bool Store::has_results() {
+  Statement row(*database_, "SELECT 1 FROM results LIMIT 1");
+  return row.step();
+}
+
+std::string Store::check() {
+  Statement row(*database_, "PRAGMA integrity_check");
+  return row.step() ? row.text(0) : "no answer";
+}
+
+const std::string& Store::path() const {
+  return database_->path();
+}
+
+}  // namespace orrery::store

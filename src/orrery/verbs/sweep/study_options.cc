@@ -1,0 +1,282 @@
+#include "orrery/verbs/sweep/study_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text_file.h"
+#include "orrery/program/write_for.h"
+#include "orrery/verbs/sweep/points/hw_configs.h"
+#include "orrery/verbs/sweep/points/study_document.h"
+
+namespace orrery::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--quiet", "-q",     "--no-color",
+                                    "--force", "--help",      "-h",        "--mix",   "--live", "--ignore-heads",
+                                    "--table", "--imperfect", "--summary", "--slurm"};
+constexpr const char* kValued[] = {"--vary",    "--where",      "--budget",    "--objectives", "--store",
+                                   "--shard",   "--export",     "--svg",       "--title",      "--threads",
+                                   "-j",        "--stop-after", "-o",          "--output",     "--parts",
+                                   "--configs", "--init-idx",   "--vict-cond", "--pins"};
+// As the scripts of Timeloop-Experiments have them.
+constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
+                                                          {"-i", "--init-idx"},
+                                                          {"--init_idx", "--init-idx"},
+                                                          {"-ih", "--ignore-heads"},
+                                                          {"--ignore_heads", "--ignore-heads"},
+                                                          {"-vc", "--vict-cond"},
+                                                          {"-vs", "--vict-cond"},
+                                                          {"--vict_cond", "--vict-cond"},
+                                                          {"-mx", "--mix"},
+                                                          {"--mixup", "--mix"},
+                                                          {"-if", "--imperfect"},
+                                                          {"--imperfect_fact", "--imperfect"},
+                                                          {"-so", "--summary"},
+                                                          {"--summary_only", "--summary"},
+                                                          {"-t", "--table"},
+                                                          {"-l", "--live"},
+                                                          {"-nef", "--no-e-fusion"},
+                                                          {"--no_e_fusion", "--no-e-fusion"},
+                                                          {"-lf", "--l-fusion"},
+                                                          {"--l_fusion", "--l-fusion"},
+                                                          {"-pwim", "--pay-writeback-in-matmul"},
+                                                          {"--pay_wb_in_mm", "--pay-writeback-in-matmul"}};
+
+template <std::size_t N>
+bool among(const char* const (&names)[N], const std::string& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+struct Split {
+  Arguments own, verbs;
+};
+
+Split split(const Arguments& arguments) {
+  Split out;
+  const bool of_the_seed = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "-c" || argument == "--configs" || argument.starts_with("--configs=");
+  });
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string argument = arguments[i];
+    for (const auto& [brief, full] : kShort)
+      if (of_the_seed && argument == brief) argument = full;
+    const std::string name = argument.substr(0, argument.find('='));
+    const bool joined = name.size() < argument.size();
+    const bool ours = argument.starts_with("-") && (among(kToggles, name) || among(kValued, name));
+    (ours ? out.own : out.verbs).push_back(argument);
+    if (ours && !joined && among(kValued, name) && i + 1 < arguments.size()) out.own.push_back(arguments[++i]);
+  }
+  return out;
+}
+
+sweep::Shard shard_of(const std::string& text) {
+  sweep::Shard out;
+  const std::size_t slash = text.find('/');
+  const auto number = [&](std::size_t begin, std::size_t end, std::uint64_t& value) {
+    const auto [stop, failure] = std::from_chars(text.data() + begin, text.data() + end, value);
+    return failure == std::errc() && stop == text.data() + end && end > begin;
+  };
+  if (slash == std::string::npos || !number(0, slash, out.part) || !number(slash + 1, text.size(), out.parts) ||
+      out.part < 1 || out.part > out.parts)
+    misuse("O2057", fmt::format("`--shard {}` is no part of a whole", text),
+           "write `--shard 1/4`, `--shard 2/4` and so on, each with a store of its own");
+  return out;
+}
+
+std::shared_ptr<const base::SourceFile> text_of(const std::string& option, const std::string& text) {
+  return std::make_shared<const base::SourceFile>(base::SourceFile{"<" + option + ">", text});
+}
+
+// The one file among the arguments that is a study, taken out of them.
+std::shared_ptr<const base::SourceFile> take_study(Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    std::error_code ignored;
+    if (!(argument.ends_with(".yaml") || argument.ends_with(".yml")) || !fs::is_regular_file(argument, ignored))
+      continue;
+    auto file = base::read_file(argument);
+    if (!sweep::is_study(*file)) continue;
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+    return file;
+  }
+  return nullptr;
+}
+
+// Where nothing varies, a document that is not there was to be the study: its reading says so.
+void refuse_missing_study(const Arguments& arguments) {
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    const bool document = argument.ends_with(".yaml") || argument.ends_with(".yml");
+    if (document && !argument.starts_with("-") && !fs::exists(argument, ignored)) base::read_file(argument);
+  }
+}
+
+[[noreturn]] void refuse_word(const std::string& word) {
+  const std::vector<std::string>&verbs = sweep::swept_verbs(), &layers = sweep::script_layers();
+  const std::string layer =
+      std::find(layers.begin(), layers.end(), word) != layers.end() ? word : base::closest(word, layers);
+  std::string hint = base::did_you_mean(word, verbs);
+  if (hint.empty() && !layer.empty())
+    hint = fmt::format("a layer is chosen by `--layer {}`; words name layers beside `--configs` only", layer);
+  misuse("O2059", fmt::format("`{}` is no verb whose fields a study can vary", word),
+         hint.empty() ? fmt::format("verbs are {}", fmt::join(verbs, ", ")) : hint);
+}
+
+}  // namespace
+
+bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out) {
+  const bool described = arguments == Arguments{kDescribe};
+  Split parts = described ? Split{arguments, {}} : split(arguments);
+  std::vector<std::string> vary, where, budgets, objectives;
+  std::string title, shard;
+  std::optional<base::Count> first, victory;
+  bool mixed = false, live = false, imperfect = false, pinned = false;
+  CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
+                   "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
+  std::vector<std::string> words;
+  line.words(
+      "ARGUMENTS", words,
+      "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
+  line.group("Study");
+  line.texts("--vary", vary, "PATH=VALUES[;PATH=VALUES]",
+             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields with `;` between "
+             "go side by side");
+  line.texts("--where", where, "EXPR", "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
+  line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ...; repeatable");
+  line.meant_each("--objectives", "NAME[,NAME]",
+                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; of several, "
+                  "also the points that none beats",
+                  true, [&](const std::string& name) { objectives.push_back(name); });
+  line.offer("--objectives", {"edp", "energy", "cycles", "utilization", "area", "seconds", "dollars", "power"});
+  line.text("--title", title, "TEXT", "What the study is called in its store");
+  line.group("Timeloop-Experiments");
+  line.text(
+      "--configs,-c", out.configs, "FILE.json",
+      "Points from its hw_configs.json. With it the scripts' short forms are known, also of `map`: -nef, -lf, -pwim");
+  line.count("--init-idx", first, "Begin with this configuration, counted from 0 (-i)", CommandLine::kMost, 0);
+  line.toggle("--mix", mixed, "All values of each key multiplied (-mx)");
+  line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances (-ih)");
+  line.toggle("--summary", out.summary, "Print the summary as its scripts do (-so)");
+  line.toggle("--table", out.table, "And its table (-t)");
+  line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest (-if)");
+  line.meant(
+      "--pins", "NAME",
+      "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
+      [&](const std::string& name) {
+        if (name != "array" && name != "scripts")
+          misuse("O1102", fmt::format("`{}` is no way to pin an array", name),
+                 base::did_you_mean(name, std::vector<std::string>{"array", "scripts"}, "write `array` or `scripts`"));
+        out.study.pins = name == "scripts" ? sweep::Pins::kScripts : sweep::Pins::kArray;
+        pinned = true;
+      });
+  line.offer("--pins", {"array", "scripts"});
+  line.toggle("--live", live, "Ignored: progress is shown on a terminal (-l)");
+  line.count("--vict-cond", victory, "Ignored: searches are exact (-vc, -vs)");
+  line.group("Run");
+  line.text("--store", out.store, "FILE", "Where points are stored; default: sweep.db, or the study's name");
+  line.toggle("--all", out.all, "Evaluate every point, also those that cannot win");
+  line.text("--shard", shard, "K/N", "Part K of N of the points; `orrery merge` joins the stores");
+  line.count("--threads,-j", out.threads, "Threads; they change the time only; default: one for each core", 4096);
+  line.seconds("--stop-after", out.seconds, "End after so many seconds; the same command goes on later");
+  line.text_or_none("--slurm", out.slurm, out.slurm_options, "OPTIONS",
+                    "Run as a job array of Slurm, with these options of sbatch: `--slurm=OPTIONS`");
+  line.count("--parts", out.parts, "Tasks of the job array; default 4", 100'000);
+  line.toggle("--status", out.status, "Say what the store holds; evaluate nothing");
+  line.text("--export", out.export_to, "FILE", "Write every point to this file, .csv or .jsonl");
+  line.text("--svg", out.svg, "FILE", "Draw the points by the first two objectives into this file");
+  declare(line, out, "Write result.json, points.csv, front.svg and the best points' files there");
+  if (!line.read(parts.own, console)) return false;
+
+  const std::shared_ptr<const base::SourceFile> file = take_study(parts.verbs);
+  sweep::Study& study = out.study;
+  if (file) {
+    const sweep::Pins pins = study.pins;
+    study = sweep::read_study(file);
+    study.pins = pins;
+  } else if (!parts.verbs.empty() && !parts.verbs.front().starts_with("-")) {
+    const std::vector<std::string>& known = sweep::swept_verbs();
+    std::string name = parts.verbs.front();
+    std::ptrdiff_t long_name = 1;
+    if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], long_name = 2;
+    std::error_code ignored;
+    const bool path = name.find_first_of("./") != std::string::npos || fs::exists(name, ignored);
+    // Words beside configurations name layers.
+    const bool is_verb = std::find(known.begin(), known.end(), name) != known.end();
+    if (!is_verb && !path && out.configs.empty()) refuse_word(name);
+    if (is_verb) {
+      study.verb = name;
+      parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + long_name);
+    }
+  }
+  // The same question without what is each shard's own.
+  const auto is_own = [](const std::string& argument, std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* name) {
+      return argument == name || argument.starts_with(std::string(name) + "=");
+    });
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_own(arguments[i], {"--slurm", "--json", "--quiet", "-q", "--force"})) continue;
+    if (is_own(arguments[i], {"--parts", "--store", "-o", "--output", "--export", "--svg"})) {
+      if (arguments[i].find('=') == std::string::npos) ++i;
+      continue;
+    }
+    out.shards.push_back(arguments[i]);
+  }
+  study.arguments.insert(study.arguments.end(), parts.verbs.begin(), parts.verbs.end());
+
+  if (imperfect) study.arguments.emplace_back("--factors=imperfect");
+  const auto ignore = [&](bool given, const char* option, const char* why) {
+    if (given) out.warnings.warning("O2063", fmt::format("`{}` is ignored: {}", option, why));
+  };
+  ignore(victory.has_value(), "--vict-cond", "searches are exact and end with a proof");
+  ignore(live, "--live", "progress is shown on a terminal by itself");
+  if (!out.configs.empty())
+    for (sweep::Group& group :
+         sweep::read_configs(base::read_file(out.configs), mixed, static_cast<std::size_t>(first.value_or(0))))
+      study.groups.push_back(std::move(group));
+  else if (first || mixed || out.ignore_heads || out.summary || out.table || imperfect || pinned)
+    misuse("O1103",
+           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` are of "
+           "`--configs`",
+           "name the configurations: `--configs hw_configs.json`");
+  for (const std::string& text : vary) study.groups.push_back(sweep::read_vary(text));
+  std::vector<std::string> paths;
+  for (const sweep::Axis* axis : study.axes()) paths.push_back(axis->path);
+  for (const std::string& text : where)
+    study.where.emplace_back(text, base::Location{text_of("--where", text), 1, 1, static_cast<int>(text.size())},
+                             paths);
+  for (const std::string& text : budgets) {
+    const auto shown = text_of("--budget", text);
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const auto at = [&](std::size_t begin, std::size_t end) {
+      return base::Location{shown, 1, static_cast<int>(begin) + 1, std::max(1, static_cast<int>(end - begin))};
+    };
+    study.budgets.push_back(sweep::read_budget(text.substr(0, equals),
+                                               equals < text.size() ? text.substr(equals + 1) : std::string(),
+                                               at(0, equals), at(std::min(equals + 1, text.size()), text.size())));
+  }
+  for (const std::string& name : objectives)
+    study.objectives.push_back(
+        sweep::objective_of(name, {text_of("--objectives", name), 1, 1, static_cast<int>(name.size())}));
+  if (study.groups.empty() && !out.status) refuse_missing_study(parts.verbs);
+  if (study.objectives.empty() && !out.configs.empty())
+    for (const char* name : {"edp-seed", "energy", "cycles", "utilization"})
+      study.objectives.push_back(sweep::objective_of(name, {}));
+  if (study.objectives.empty()) study.objectives = sweep::usual_objectives(study.verb);
+  if (!title.empty()) study.title = title;
+  if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, fmt::join(study.arguments, " "));
+  if (!shard.empty()) out.shard = shard_of(shard);
+  if (out.store.empty()) out.store = file ? fs::path(file->name).stem().string() + ".db" : "sweep.db";
+  return true;
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,114 @@
+#include "orrery/verbs/tune/layouts/report.h"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/present/answer.h"
+#include "orrery/present/schemas.h"
+#include "orrery/present/text_table.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+using tuning::KernelColumn;
+using tuning::KernelSpace;
+
+struct Product {
+  Count m = 0, n = 0, k = 0, batch = 0;
+  auto operator<=>(const Product&) const = default;
+};
+
+std::vector<Product> products(const ContractionAnswer& one) {
+  std::set<Product> all;
+  for (const tuning::BlasCall& call : one.space.calls) all.insert({call.m, call.n, call.k, call.batch});
+  return {all.begin(), all.end()};
+}
+
+Count kernel_configurations() {
+  Count sum = 0;
+  for (const KernelSpace& space : tuning::kernel_spaces()) sum += tuning::configurations(space);
+  return sum;
+}
+
+Record<LayoutsAnswer> result() {
+  using C = ContractionAnswer;
+  const Record<Product> product = {{"m", "Rows.", &Product::m},
+                                   {"n", "Columns.", &Product::n},
+                                   {"k", "Summed over.", &Product::k},
+                                   {"batch", "Products side by side.", &Product::batch}};
+  const Record<C> contraction = {
+      {"name", "Substation's.", &C::name},
+      {"einsum", "What it computes.", &C::einsum},
+      {"used", "By the encoder's layer.", &C::used},
+      {"permutations", "Of the letters of its three tensors.", [](const C& c) { return c.space.permutations; }},
+      {"valid", "Of these, those that are one call of BLAS.",
+       [](const C& c) { return static_cast<Count>(c.space.layouts.size()); }},
+      {"without_unit_stride", "Products of matrices that BLAS cannot read, since neither stride of one is 1.",
+       [](const C& c) { return c.space.without_unit_stride; }},
+      {"calls", "Different calls.", [](const C& c) { return static_cast<Count>(c.space.calls.size()); }},
+      {"products", "Their sizes.", products, product}};
+  const Record<KernelColumn> column = {
+      {"name", "Of the tensor in the kernel's file.", &KernelColumn::name},
+      {"dims", "Its letters, of which each order is a layout.", &KernelColumn::dims},
+      {"same_as", "Index of the column whose layout it shares; -1: its own.", &KernelColumn::same_as}};
+  const Record<KernelSpace> kernel = {
+      {"name", "Substation's.", &KernelSpace::kernel},
+      {"configurations", "Layouts of its tensors times dimensions of vectors, threads and warps.",
+       tuning::configurations},
+      {"columns", "Its tensors.", &KernelSpace::columns, column}};
+  const auto sizes = [](const LayoutsAnswer& a) {
+    std::vector<std::pair<std::string, Count>> out;
+    for (const char letter : {'b', 'h', 'i', 'j', 'k', 'p', 'u', 'q', 'v'})
+      out.emplace_back(std::string(1, letter), a.sizes[letter]);
+    return out;
+  };
+  return {{"sizes", "Of each letter.", sizes},
+          {"layouts", "Valid ones of the contractions that are used.", &LayoutsAnswer::layouts},
+          {"calls", "Different calls of these, contraction by contraction.", &LayoutsAnswer::calls},
+          {"kernel_configurations", "Of all kernels.", [](const LayoutsAnswer&) { return kernel_configurations(); }},
+          {"contractions", "Also those that are not used.", &LayoutsAnswer::contractions, contraction},
+          {"kernels", "Fused ones.", [](const LayoutsAnswer&) { return tuning::kernel_spaces(); }, kernel}};
+}
+
+Record<LayoutsDocument> answer() {
+  const auto envelope = [](const LayoutsDocument& d) { return Envelope{.version = d.version, .seconds = d.seconds}; };
+  const auto of = [](const LayoutsDocument& d) -> const LayoutsAnswer& { return *d.answer; };
+  return document<LayoutsDocument>("tune_layouts", kTiming, envelope, {{"result", "Counts.", of, result()}});
+}
+
+}  // namespace
+
+std::string layouts_table(const LayoutsAnswer& answer) {
+  Table table;
+  table.header = {"contraction", "einsum", "permutations", "layouts", "no unit stride", "calls", "M x N x K (x batch)"};
+  table.left_columns = {1, 6};
+  for (const ContractionAnswer& one : answer.contractions) {
+    std::vector<std::string> sizes;
+    for (const Product& p : products(one))
+      sizes.push_back(fmt::format("{} x {} x {}{}", p.m, p.n, p.k, p.batch == 1 ? "" : fmt::format(" x {}", p.batch)));
+    table.rows.push_back({one.name + (one.used ? "" : "*"), one.einsum, fmt::format("{}", one.space.permutations),
+                          fmt::format("{}", one.space.layouts.size()), fmt::format("{}", one.space.without_unit_stride),
+                          fmt::format("{}", one.space.calls.size()), fmt::format("{}", fmt::join(sizes, ", "))});
+  }
+  Table kernels;
+  kernels.header = {"kernel", "configurations"};
+  for (const KernelSpace& space : tuning::kernel_spaces())
+    kernels.rows.push_back({space.kernel, fmt::format("{}", tuning::configurations(space))});
+  kernels.rules_before.push_back(kernels.rows.size());
+  kernels.rows.push_back({"all", fmt::format("{}", kernel_configurations())});
+  return text(table) + "* not used by the encoder's layer\n\n" + text(kernels) +
+         fmt::format("\ncontractions of the layer: {} layouts, {} different calls\n", answer.layouts(), answer.calls());
+}
+
+std::string layouts_json(const LayoutsDocument& document) {
+  return text(answer().json(document));
+}
+
+Json tune_layouts_schema() {
+  return answer().schema();
+}
+
+}  // namespace orrery::verbs

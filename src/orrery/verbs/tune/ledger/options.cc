@@ -1,0 +1,58 @@
+#include "orrery/verbs/tune/ledger/options.h"
+
+#include <fmt/format.h>
+
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/verbs/tune/layer_options.h"
+#include "orrery/verbs/tune/ledger/report.h"
+#include "orrery/verbs/tune/ledger/run.h"
+
+namespace orrery::verbs {
+
+int run_tune_ledger(const Arguments& arguments, Console& console) {
+  using machine::Precision;
+  LedgerRequest request;
+  bool train = false, inference = false;
+  std::optional<double> dropout;
+  std::string picture;
+  CommandLine line("tune ledger",
+                   "What a transformer layer computes and moves, operator by operator and at four levels of fusion",
+                   "orrery tune ledger --model bert-large --batch 8 --seq 512 --system v100-dgx1");
+  declare_layer(line, request.layer);
+  line.group("Pass");
+  line.toggle("--train", train, "Forward and backward, the default");
+  line.toggle("--inference", inference, "Forward only, nothing kept");
+  line.probability("--dropout", dropout,
+                   "0: no masks; default: as the model is trained, of given sizes with masks in four places");
+  line.group("Machine");
+  line.text("--system", request.system, "NAME|FILE",
+            "Whose peaks operators are held against; default: this-machine, measured");
+  line.text("--chip", request.chip, "NAME|FILE", "A chip instead, or in the place of the system's accelerator");
+  line.choice<Precision>("--dtype", request.precision,
+                         {{"fp32", Precision::kFp32},
+                          {"tf32", Precision::kTf32},
+                          {"bf16", Precision::kBf16},
+                          {"fp16", Precision::kBf16},
+                          {"fp8", Precision::kFp8}},
+                         "Of words and arithmetic: fp32 (default here), bf16 or fp16 (default elsewhere), tf32, fp8");
+  line.count("--threads,-j", request.threads, "Of this machine; default: one for each core", 4096);
+  line.group("Output");
+  line.text("-o,--output", picture, "FILE.svg", "Write the roofline there");
+  if (!line.read(arguments, console)) return kDone;
+  if (train && inference) misuse("O1103", "`--train` and `--inference` exclude each other", "leave one of the two out");
+  if (!picture.empty() && !picture.ends_with(".svg"))
+    misuse("O1102", fmt::format("`--output {}` is no name of a picture", picture), "a name that ends in `.svg`");
+  request.training = !inference;
+  if (dropout) request.dropout = *dropout > 0;
+  const base::Stopwatch clock;
+  const LedgerAnswer answer = verbs::tune_ledger(request);
+  report(console, answer.warnings.all());
+  if (!picture.empty()) write_file(picture, verbs::roofline_svg(answer));
+  console.out << (console.json ? verbs::ledger_json({kVersion, &answer, clock.seconds()})
+                               : verbs::ledger_table(answer));
+  return kDone;
+}
+
+}  // namespace orrery::verbs

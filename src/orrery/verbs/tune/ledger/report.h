@@ -1,0 +1,29 @@
+// How the ledger of a layer looks: table, rooflines, JSON (schema "orrery.tune_ledger/1").
+#pragma once
+
+#include <string>
+
+#include "orrery/verbs/tune/ledger/run.h"
+
+namespace orrery::verbs {
+
+struct LedgerDocument {
+  std::string version;
+  const LedgerAnswer* answer = nullptr;  // borrowed
+  double seconds = 0;                    // wall clock of the whole command
+};
+
+std::string ledger_table(const LedgerAnswer& answer);  // with the roofline in characters
+std::string ledger_json(const LedgerDocument& document);
+
+// Operators over their operations a byte, below the machine's roof: as lines of text, and as a drawing that stands by
+// itself.
+std::string roofline_chart(const LedgerAnswer& answer);
+std::string roofline_svg(const LedgerAnswer& answer);
+
+// "post norms, ReLU of 4096, ...": which layer it is.
+std::string described(const LedgerAnswer& answer);
+
+std::string class_name(tuning::Class what);  // as Substation's tables call them
+
+}  // namespace orrery::verbs

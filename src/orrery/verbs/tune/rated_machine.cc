@@ -1,0 +1,44 @@
+#include "orrery/verbs/tune/rated_machine.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/inputs/catalogue/catalogue.h"
+#include "orrery/inputs/systems/system_reading.h"
+#include "orrery/inputs/systems/this_machine.h"
+
+namespace orrery::verbs {
+
+using machine::Precision;
+
+RatedMachine rated_machine(const std::string& system, const std::string& chip, int threads) {
+  if (!system.empty() && system != kThisMachine) {
+    SystemReading reading = read_system(catalogue_directory(), system, {}, chip);
+    return {reading.system.accelerator, chip.empty() ? system : chip + " in " + system, false,
+            std::move(reading.inputs), std::move(reading.warnings)};
+  }
+  if (!chip.empty()) {
+    const SystemChip read(chip, {}, {});
+    return {read.seen_from_outside({}), chip, false, read.inputs(), read.warnings()};
+  }
+  const ThisMachine here(threads);
+  const SystemReading reading = with_chip(formats::orrery::read_system(catalogue_directory(), here.document(), {}));
+  return {reading.system.accelerator, reading.system.accelerator.name, true, {}, {}};
+}
+
+Precision chosen_precision(std::optional<Precision> asked, const RatedMachine& machine) {
+  const auto has = [&](Precision one) { return machine.accelerator.peak(one) > 0; };
+  if (!asked) return machine.measured || !has(Precision::kBf16) ? Precision::kFp32 : Precision::kBf16;
+  if (has(*asked)) return *asked;
+  std::vector<std::string_view> others;
+  for (const Precision one :
+       {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp8, Precision::kMxfp8, Precision::kNvfp4})
+    if (has(one)) others.push_back(machine::name(one));
+  base::fail("O1702",
+             fmt::format("`{}` has no peak of {}, which shares of it need", machine.name, machine::name(*asked)), {},
+             fmt::format("it has {}", fmt::join(others, ", ")));
+}
+
+}  // namespace orrery::verbs

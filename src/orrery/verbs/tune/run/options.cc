@@ -1,0 +1,167 @@
+// Options of our own and those of Substation's run_encoder, as they are written there. Sizes without a model are those
+// of run_encoder's layer, so its defaults hold: forward and backward, dropout 0.1 in four places.
+#include "orrery/verbs/tune/run/options.h"
+
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/base/limits/stopwatch.h"
+#include "orrery/cli/interrupt.h"
+#include "orrery/cli/output_folder.h"
+#include "orrery/cli/program_version.h"
+#include "orrery/cli/progress_line.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/verbs/tune/layer_options.h"
+#include "orrery/verbs/tune/run/json.h"
+#include "orrery/verbs/tune/run/run.h"
+#include "orrery/verbs/tune/run/table.h"
+#include "orrery/verbs/tune/run/tensor_file.h"
+
+namespace orrery::verbs {
+namespace {
+
+using kernels::Type;
+
+constexpr double kUsualDropout = 0.1;  // run_encoder's
+
+struct Options {
+  TuneRunRequest request;
+  std::optional<Type> type, test_type;
+  std::optional<double> dropout, softmax, residual1, activation, residual2;
+  bool train = false, inference = false, profile = false;
+  std::string trace, layout, compilation;
+  OutputFolder output;
+};
+
+void declare_run(CommandLine& line, Options& options) {
+  const std::vector<std::pair<std::string, Type>> types = {
+      {"fp32", Type::kF32}, {"bf16", Type::kBf16}, {"fp16", Type::kF16}, {"fp64", Type::kF64}};
+  line.group("Run");
+  line.toggle("--train", options.train, "Forward and backward; without a model, this is the default");
+  line.toggle("--inference", options.inference, "Forward only; of a model, this is the default");
+  line.choice<Type>("--dtype", options.type, types,
+                    "Of activations: fp32 (default), bf16; fp16 and fp64 by plain loops, slowly");
+  line.probability("--dropout", options.dropout,
+                   "In all four places when training; default 0 whatever the model has, without a model 0.1");
+  line.probability("--softmax-dropout-prob", options.softmax, "Of attention's probabilities");
+  line.probability("--residual1-dropout-prob", options.residual1, "Behind attention");
+  line.probability("--activation-dropout-prob", options.activation, "Behind the activation");
+  line.probability("--residual2-dropout-prob", options.residual2, "Behind the network");
+  line.count("--iters", options.request.iterations, "Measured iterations; default: at least 5, for 3 seconds",
+             1'000'000);
+  line.count("--warmup", options.request.warmup, "Iterations before, also 0; default: 2, of given --iters a tenth",
+             1'000'000, 0);
+  line.seed(options.request.seed, "Of weights, input and dropout; default 0");
+  declare_search(line, options.request.limits, "Threads; default: one for each core",
+                 "Seconds; what was measured by then is printed");
+  line.group("Check");
+  line.toggle("--test", options.request.test,
+              "Compare outputs, and when training gradients, with a reference, without dropout; 1 where they differ");
+  line.choice<Type>("--test-dtype", options.test_type, types, "Of the reference; default fp64");
+  line.group("As run_encoder has them");
+  line.text(
+      "--layout", options.layout, "FILE",
+      "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it; `built-in`: as "
+      "built in; default: by what `tune select` kept of this machine");
+  line.text("--compilation-dir", options.compilation, "DIR", "Not used: nothing is compiled");
+  declare(line, options.output, "Write result.json there, with --test the tensors, too, as NumPy's .npy files");
+  line.text_or_none("--profile", options.profile, options.trace, "[FILE]",
+                    "Write every operator's times there, for Perfetto");
+}
+
+bool read(const Arguments& arguments, Console& console, Options& options) {
+  CommandLine line("tune run",
+                   "One transformer layer, run on this machine and measured: forward, backward, operator by operator",
+                   "orrery tune run --model bert-large --batch 8 --seq 512 --train --dropout 0.1");
+  declare_layer(line, options.request.layer);
+  declare_run(line, options);
+  return line.read(arguments, console);
+}
+
+// What the options mean together.
+void settle(Options& options, base::Diagnostics& warnings) {
+  TuneRunRequest& request = options.request;
+  const bool plain = request.layer.model.empty();
+  if (options.train && options.inference)
+    misuse("O1103", "`--train` and `--inference` exclude each other", "leave one of the two out");
+  request.training = options.train || (plain && !options.inference);
+  const bool rates = options.softmax || options.residual1 || options.activation || options.residual2;
+  const double everywhere = options.dropout.value_or(plain && request.training ? kUsualDropout : 0.0);
+  request.dropout.attention = options.softmax.value_or(everywhere);
+  request.dropout.first = options.residual1.value_or(everywhere);
+  request.dropout.hidden = options.activation.value_or(everywhere);
+  request.dropout.second = options.residual2.value_or(everywhere);
+  request.dropout.cross_attention = request.dropout.attention;
+  request.dropout.cross = request.dropout.first;
+  request.layer.type = options.type.value_or(Type::kF32);
+  request.test_type = options.test_type.value_or(Type::kF64);
+  request.tensors = request.test && !options.output.directory.empty();
+  const auto unused = [&](bool given, const std::string& what, const std::string& why) {
+    if (given) warnings.warning("O1528", fmt::format("{} has no effect", what)).note(why);
+  };
+  request.layout = options.layout;
+  unused(!options.compilation.empty(), fmt::format("`--compilation-dir {}`", options.compilation),
+         "nothing is compiled: sizes are arguments of the kernels");
+  unused(options.profile && options.trace.empty(), "`--profile` without a FILE",
+         "times by operator are printed anyway; with a FILE, a trace for Perfetto is written");
+  unused(options.test_type.has_value() && !request.test, "`--test-dtype` without `--test`", "nothing is compared");
+  if (plain && !options.type && rates)
+    warnings.warning("O1528", "the layer runs in fp32, where run_encoder's default is fp16")
+        .note("the kernels have no fp16; `--dtype fp16` runs plain loops, slowly")
+        .hint("give `--dtype fp32` or `--dtype bf16`");
+}
+
+}  // namespace
+
+int run_tune_run(const Arguments& arguments, Console& console) {
+  Options options;
+  if (!read(arguments, console, options)) return kDone;
+  const base::Stopwatch clock;
+  base::Diagnostics unused;
+  settle(options, unused);
+  check_folder(options.output.directory, options.output.force, {"result.json"});
+  check_file(options.trace);
+  std::optional<TunedRun> measured;
+  bool told_to_stop = false;
+  {
+    std::optional<InterruptGuard> interrupt;
+    TuneRunRequest request = options.request;
+    request.interruptible = [&] { return interrupt.emplace().flag(); };
+    ProgressLine progress(console);
+    request.measuring = [&](std::size_t done) {
+      if (progress.wanted()) progress.show(fmt::format("{} iterations measured", done));
+    };
+    const auto stopped = [&] { return interrupt && interrupt->flag()->load(); };
+    try {
+      measured = verbs::tune_run(request);
+    } catch (const base::InputError& error) {
+      if (!stopped()) throw;
+      report(console, error.diagnostics);
+      return kInterrupted;
+    }
+    told_to_stop = stopped();
+  }
+  TunedRun& answer = *measured;
+  unused.append(answer.warnings);
+  answer.warnings = unused;
+  report(console, answer.warnings.all());
+  if (!options.trace.empty()) write_file(options.trace, verbs::layer_trace(answer));
+  const TuneDocument document{kVersion, &answer, clock.seconds()};
+  const std::string json = verbs::tune_json(document);
+  if (!options.output.directory.empty()) {
+    std::vector<OutputFile> files{{"result.json", json}};
+    if (answer.check)
+      for (const KeptTensor& tensor : answer.check->kept) files.push_back(verbs::tensor_file(tensor));
+    write_files(options.output.directory, files);
+  }
+  console.out << (console.json ? json : verbs::tune_table(answer));
+  if (answer.ended_early) {
+    console.out.flush();
+    return told_to_stop ? kInterrupted : kLimit;
+  }
+  return answer.check && !answer.check->passed() ? kNo : kDone;
+}
+
+}  // namespace orrery::verbs

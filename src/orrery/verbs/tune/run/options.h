@@ -1,0 +1,11 @@
+// `orrery tune run`.
+#pragma once
+
+#include "orrery/cli/command_line.h"
+#include "orrery/cli/console.h"
+
+namespace orrery::verbs {
+
+int run_tune_run(const Arguments& arguments, Console& console);
+
+}  // namespace orrery::verbs

@@ -1,0 +1,143 @@
+// Idea: the same functions that time a collective in a training run time one alone. A group fills one node after the
+// other, as nccl-tests places its ranks. Cost: a collective a row.
+#include "orrery/verbs/validate/collectives.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "orrery/formats/orrery/systems.h"
+#include "orrery/verbs/validate/measured_rows.h"
+
+namespace orrery::verbs {
+namespace {
+
+namespace csv = formats::csv;
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 5> kOperations = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                                                         "point-to-point"};
+const std::vector<std::string> kColumns = {"system", "use",     "operation", "ranks",
+                                           "bytes",  "seconds", "algorithm", "note"};
+constexpr std::array<std::string_view, 3> kAlgorithms = {"", "ring", "switch"};
+
+template <std::size_t n>
+std::optional<std::size_t> index(const std::array<std::string_view, n>& names, const std::string& text) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+class Row {
+ public:
+  Row(const MeasuredTable& table, const csv::Row& row, base::Diagnostics& found)
+      : table_(table), row_(row), found_(found) {}
+
+  ValidatedCollective read() {
+    ValidatedCollective point;
+    point.system = cell("system").text;
+    point.use = static_cast<Use>(choice("use", kUses));
+    point.operation = static_cast<collective::Operation>(choice("operation", kOperations));
+    point.ranks = static_cast<int>(number("ranks", 2, 1 << 24));
+    point.bytes = number("bytes", 1, 1e18);
+    point.measured_s = number("seconds", 1e-9, 1e9);
+    point.algorithm = kAlgorithms[choice("algorithm", kAlgorithms)];
+    if (const csv::Cell* note = find("note")) point.note = note->text;
+    return point;
+  }
+
+ private:
+  const csv::Cell* find(const std::string& column) const {
+    const auto at = std::find(table_.columns.begin(), table_.columns.end(), column);
+    if (at == table_.columns.end()) return nullptr;
+    return &row_.cells[static_cast<std::size_t>(at - table_.columns.begin())];
+  }
+  const csv::Cell& cell(const std::string& column) const { return *find(column); }
+
+  template <std::size_t n>
+  std::size_t choice(const std::string& column, const std::array<std::string_view, n>& names) {
+    const csv::Cell& one = cell(column);
+    if (const auto found = index(names, one.text)) return *found;
+    found_.error("O1358", fmt::format("`{}` is not one of {}", one.text, fmt::join(names, ", ")),
+                 table_.document.place(one));
+    return 0;
+  }
+
+  double number(const std::string& column, double least, double most) {
+    const csv::Cell& one = cell(column);
+    double value = 0;
+    const char* end = one.text.data() + one.text.size();
+    const auto [stop, failure] = std::from_chars(one.text.data(), end, value);
+    if (failure == std::errc() && stop == end && value >= least && value <= most) return value;
+    found_.error("O1358", fmt::format("`{}` is no number from {:g} to {:g}", one.text, least, most),
+                 table_.document.place(one));
+    return least;
+  }
+
+  const MeasuredTable& table_;
+  const csv::Row& row_;
+  base::Diagnostics& found_;
+};
+
+// What the library did not do is not predicted.
+collective::Fabric restricted(collective::Fabric fabric, const std::string& algorithm) {
+  if (algorithm == "ring")
+    for (collective::Network& network : fabric.levels)
+      network.in_network_reduction = network.doubling = network.trees = false;
+  return fabric;
+}
+
+ErrorSummary summary_of(const std::vector<ValidatedCollective>& points, Use use, double least_bytes) {
+  std::vector<double> errors;
+  for (const ValidatedCollective& point : points)
+    if (point.use == use && point.bytes >= least_bytes) errors.push_back(point.error);
+  return summarise(std::move(errors));
+}
+
+}  // namespace
+
+std::string_view name(collective::Operation operation) {
+  return kOperations[static_cast<std::size_t>(operation)];
+}
+
+std::vector<ValidatedCollectives> validate_collectives(const std::string& directory,
+                                                       const std::vector<std::string>& only) {
+  std::map<std::string, collective::Fabric> fabrics;
+  base::Diagnostics found;
+  std::vector<ValidatedCollectives> result;
+  for (const std::string& path : measured_tables((fs::path(directory) / "collectives").string(), only)) {
+    const MeasuredTable table = read_measured_table(path, kColumns, {}, found);
+    found.throw_if_errors();
+    ValidatedCollectives set{table.name, table.title, table.source, table.licence, {}, {}, {}, {}};
+    for (std::size_t i = 1; i < table.document.rows.size(); ++i) {
+      ValidatedCollective point = Row(table, table.document.rows[i], found).read();
+      if (found.has_errors()) continue;
+      try {
+        if (!fabrics.contains(point.system))
+          fabrics[point.system] = formats::orrery::load_system(directory, point.system).system.fabric;
+      } catch (const base::InputError& error) {
+        throw in_row(error, table.document.place(table.document.rows[i]));
+      }
+      const collective::Fabric fabric = restricted(fabrics[point.system], point.algorithm);
+      point.predicted_s =
+          collective::seconds(point.operation, fabric, collective::place(fabric, point.ranks, 1), point.bytes);
+      point.error = point.predicted_s / point.measured_s - 1;
+      set.points.push_back(std::move(point));
+    }
+    set.held_out = summary_of(set.points, Use::kHeldOut, 0);
+    set.fitted = summary_of(set.points, Use::kFitted, 0);
+    set.large = summary_of(set.points, Use::kHeldOut, kLargeBytes);
+    result.push_back(std::move(set));
+  }
+  found.throw_if_errors();
+  return result;
+}
+
+}  // namespace orrery::verbs

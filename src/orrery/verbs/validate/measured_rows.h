@@ -1,0 +1,32 @@
+// A table of measurements in the catalogue: what it says of itself in comment lines, and its columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/formats/csv/csv.h"
+
+namespace orrery::verbs {
+
+struct MeasuredTable {
+  std::string name;                    // of the file, without its suffix
+  std::string title, source, licence;  // `# title: ...` and so on
+  std::string calculon;                // `# calculon: 14.7 (55)`, where it was measured
+  formats::csv::Document document;
+  std::vector<std::string> columns;
+};
+
+// Reads a CSV file whose columns are `known`, or begin with one of `prefixes`; all of `known` are needed, `note` apart.
+// Finds what is missing or unknown (O1358), and rows of another length, which are left out.
+MeasuredTable read_measured_table(const std::string& path, const std::vector<std::string>& known,
+                                  const std::vector<std::string>& prefixes, base::Diagnostics& found);
+
+// Paths of the tables in a folder of the catalogue, sorted; `only` keeps those of these names. Throws InputError O1359
+// for names that are none, with the nearest.
+std::vector<std::string> measured_tables(const std::string& folder, const std::vector<std::string>& only);
+
+// The same errors; those without a place are of the row that stands at `where`.
+base::InputError in_row(const base::InputError& error, const base::Location& where);
+
+}  // namespace orrery::verbs

@@ -1,0 +1,21 @@
+// Predicted against measured, as text and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/verbs/validate/run.h"
+
+namespace orrery::verbs {
+
+// One row a set: held-out points, mean absolute, median, bias and worst error in percent, and the same of fitted
+// points.
+std::string validation_summary(const std::vector<ValidatedSet>& sets);
+
+// The points of a set, worst first, at most `most` of them (0: all), with what is left out.
+std::string validation_points(const ValidatedSet& set, std::size_t most);
+
+// The JSON document, schema "orrery.validate/1", with every point.
+std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version);
+
+}  // namespace orrery::verbs
