@@ -38,6 +38,7 @@
 #include "orrery/engines/nest/search/dominance.h"
 #include "orrery/engines/nest/search/floor.h"
 #include "orrery/engines/nest/search/gap.h"
+#include "orrery/engines/nest/search/incumbent.h"
 #include "orrery/engines/nest/search/lattice/lattice.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/relaxed/link_search.h"
@@ -78,11 +79,6 @@ std::size_t in_room(double bytes, std::size_t each, std::size_t least, std::size
       std::clamp(bytes / static_cast<double>(each), static_cast<double>(least), static_cast<double>(most)));
 }
 
-struct Incumbent {
-  Key key{kNever, kNever, kNever};
-  std::int64_t place = std::numeric_limits<std::int64_t>::max();  // of the first-level child it lies under
-};
-
 Key key_of(const std::vector<Metric>& objective, const Bounds& bounds) {
   return key_of(objective, bounds.energy_pj, bounds.cycles);
 }
@@ -96,23 +92,18 @@ struct Shared {
   const base::Budget& budget;
   GapWatch& watch;
   std::mutex mutex;
-  Incumbent best;  // guarded; `seen` below is each thread's copy
-  std::optional<Mapping> mapping;
-  Evaluation evaluation;
+  Incumbent best;  // guarded; its places are those of first-level children
   std::atomic<std::uint64_t> version{0};
   std::atomic<bool> stopped{false};
   // Per thread: the bound of the first-level child it is below. Children are handed out in the order of their
   // bounds, so the least of these bounds everything still to come, and it never falls.
   std::deque<std::atomic<double>> front;
 
-  // A mapping found by another method. It comes last in search order.
-  void offer(const Start& found) {
+  // Returns what is to be beaten now.
+  Incumbent::Mark offer(const Mapping& mapping, const Evaluation& evaluation, std::int64_t place) {
     const std::lock_guard lock(mutex);
-    if (compare(found.key, best.key, objective.size()) >= 0) return;
-    best = {found.key, std::numeric_limits<std::int64_t>::max()};
-    mapping = found.mapping;
-    evaluation = found.evaluation;
-    ++version;
+    if (best.offer(mapping, evaluation, place)) ++version;
+    return best.mark();
   }
 
   double lower_bound() const {
@@ -199,16 +190,13 @@ class Searcher {
     place_ = place;
     refresh();
     if (prunes_ && drop(child.key)) {
-      ++bounded_;
+      ++tally_.bounded;
       return;
     }
     visit(root_, child, first_level_);
   }
 
-  std::uint64_t evaluated() const { return evaluated_; }
-  std::uint64_t bounded() const { return bounded_; }
-  std::uint64_t unfit() const { return unfit_; }
-  std::uint64_t dominated() const { return dominated_; }
+  const Tally& tally() const { return tally_; }
 
  private:
   static constexpr int kComplete = -1, kDead = -2;
@@ -225,7 +213,7 @@ class Searcher {
   void refresh() {
     if (version_ == shared_.version.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(shared_.mutex);
-    seen_ = shared_.best;
+    seen_ = shared_.best.mark();
     version_ = shared_.version.load();
   }
 
@@ -252,7 +240,7 @@ class Searcher {
     if (!prunes_ || ++listed_ != kManyChildren || seen_.key[0] < kNever) return;
     if (const auto found = start(shared_.model, shared_.space, shared_.objective, shared_.limits.max_cycles,
                                  base::Budget(shared_.budget, shared_.budget.seconds_left() / 8)))
-      shared_.offer(*found);
+      shared_.offer(found->mapping, found->evaluation, Incumbent::kLast);
     refresh();
   }
 
@@ -263,7 +251,7 @@ class Searcher {
       const auto* forced = descent_.forced(level);
       if (!forced) return level;
       if (!descent_.fits(state, level, forced->keep) || under_used(state, level, forced->keep)) {
-        ++unfit_;
+        ++tally_.unfit;
         return kDead;
       }
       descent_.keep(state, level, forced->keep);
@@ -283,7 +271,7 @@ class Searcher {
 
   // `last` is the innermost chosen step, at `level`; the others are on the path.
   void leaf(const State& state, const Child* last, int level) {
-    ++evaluated_;
+    ++tally_.evaluated;
     const Bounds cost = descent_.exact(state);
     if (too_slow(cost) || drop(key_of(shared_.objective, cost))) return;
     if (last) path_[level] = last;
@@ -296,25 +284,12 @@ class Searcher {
         mapping.levels.push_back(descent_.realise(i, path_[i]->keep, path_[i]->temporal, *path_[i]->order,
                                                   path_[i]->iterating, *path_[i]->spread));
     }
-    Evaluation evaluation = shared_.model.evaluate(mapping);
-    if (shared_.limits.max_cycles > 0 && evaluation.cycles > shared_.limits.max_cycles) return;
-    const Key key = key_of(shared_.objective, evaluation);
-    const std::lock_guard lock(shared_.mutex);
-    const int order = compare(key, shared_.best.key, shared_.objective.size());
-    if (order < 0 || (order == 0 && place_ < shared_.best.place)) {
-      shared_.best.key = key;
-      shared_.best.place = place_;
-      shared_.mapping = std::move(mapping);
-      shared_.evaluation = std::move(evaluation);
-      ++shared_.version;
-    }
-    seen_ = shared_.best;
-    version_ = shared_.version.load();
+    seen_ = shared_.offer(mapping, shared_.model.evaluate(mapping), place_);
   }
 
   void expand(const State& state, int level) {
     if (prunes_ && shared_.limits.dominance && level > 0 && dominance_.is_dominated(state, level)) {
-      ++dominated_;
+      ++tally_.dominated;
       return;
     }
     Depth& depth = depth_[level];
@@ -327,7 +302,7 @@ class Searcher {
       for (const auto& [key, k] : depth.order) {
         if (out_of_time()) return;
         if (prunes_ && drop(key)) {
-          ++bounded_;
+          ++tally_.bounded;
           continue;
         }
         visit(depth.state, depth.children[k], level);
@@ -350,7 +325,7 @@ class Searcher {
     for (const std::uint32_t mask : descent_.keeps(level)) {
       if (out_of_time()) return;
       if (!descent_.fits(state, level, mask) || under_used(state, level, mask)) {
-        ++unfit_;
+        ++tally_.unfit;
         continue;
       }
       State kept = state;
@@ -358,7 +333,7 @@ class Searcher {
       if (prunes_ && descent_.keeps(level).size() > 1) {
         const Bounds bounds = descent_.bound_kept(kept, level);
         if (too_slow(bounds) || drop(key_of(shared_.objective, bounds))) {
-          ++bounded_;
+          ++tally_.bounded;
           continue;
         }
       }
@@ -423,7 +398,7 @@ class Searcher {
         continue;
       }
       if (!descent_.fits(state, next, descent_.must_keep(next))) {
-        ++unfit_;
+        ++tally_.unfit;
         return;  // the tile is the same in every order
       }
       if (!prunes_ && level != first_level_) {
@@ -438,7 +413,7 @@ class Searcher {
         const Bounds bounds = descent_.bound(state, next);
         child.key = key_of(shared_.objective, bounds);
         if (too_slow(bounds) || drop(child.key)) {
-          ++bounded_;
+          ++tally_.bounded;
           continue;
         }
       }
@@ -453,25 +428,22 @@ class Searcher {
   int first_level_;
   std::vector<Depth> depth_;
   std::vector<const Child*> path_;
-  Incumbent seen_;
+  Incumbent::Mark seen_;
   std::uint64_t version_ = 0;
   std::int64_t place_ = 0;
   Dominance<Size> dominance_;
   const std::size_t inner_batch_;
-  std::uint64_t evaluated_ = 0, bounded_ = 0, unfit_ = 0, dominated_ = 0, ticks_ = 0, listed_ = 0;
+  Tally tally_;
+  std::uint64_t ticks_ = 0, listed_ = 0;
 };
 
-struct Tally {
-  std::uint64_t evaluated = 0, bounded = 0, unfit = 0, dominated = 0;
-  double lower_bound = 0;
-};
-
+// `lower_bound`: no mapping that the search left open is below it.
 template <typename Size>
-void run(Shared& shared, int threads, Tally& tally) {
+void run(Shared& shared, int threads, Tally& tally, double& lower_bound) {
   std::deque<Searcher<Size>> searchers;
   for (int t = 0; t < threads; ++t) searchers.emplace_back(shared, threads);
   const double root = searchers[0].root_bound()[0];
-  tally.lower_bound = root;
+  lower_bound = root;
   for (int t = 0; t < threads; ++t) shared.front.emplace_back(root);
   std::int64_t earlier = 0;  // children of the batches before
   double open = kNever;      // the least bound of what was left
@@ -501,26 +473,26 @@ void run(Shared& shared, int threads, Tally& tally) {
     if (!all) return;
     for (std::size_t k = 0; k < order.size(); ++k)
       if (!done[k]) open = std::min(open, order[k].first[0]);
-    tally.lower_bound = std::max(root, open);
+    lower_bound = std::max(root, open);
   });
-  if (!shared.stopped) tally.lower_bound = kNever;
+  if (!shared.stopped) lower_bound = kNever;
   for (const auto& searcher : searchers) {
-    tally.evaluated += searcher.evaluated();
-    tally.bounded += searcher.bounded();
-    tally.unfit += searcher.unfit();
-    tally.dominated += searcher.dominated();
+    tally.evaluated += searcher.tally().evaluated;
+    tally.bounded += searcher.tally().bounded;
+    tally.unfit += searcher.tally().unfit;
+    tally.dominated += searcher.tally().dominated;
   }
 }
 
 template <typename Size>
-void run_in_room(Shared& shared, Tally& tally) {
+void run_in_room(Shared& shared, Tally& tally, double& lower_bound) {
   // Each thread has its own copy of what it makes of the space.
   double each = 0;
   for (int level = 0; level < shared.space.levels(); ++level)
     each += static_cast<double>(shared.space.spatial(level).size() * sizeof(typename Descent<Size>::Spread));
   const int most = static_cast<int>(in_room(shared.budget.room() / 2, static_cast<std::size_t>(each) + 1, 1, 1 << 20));
   try {
-    run<Size>(shared, std::clamp(shared.limits.threads, 1, most), tally);
+    run<Size>(shared, std::clamp(shared.limits.threads, 1, most), tally, lower_bound);
   } catch (const std::bad_alloc&) {
     shared.budget.run_out_of_memory();
     shared.stopped = true;
@@ -529,26 +501,17 @@ void run_in_room(Shared& shared, Tally& tally) {
 
 Optimum branch_and_bound(const Model& model, const Space& space, const std::vector<Metric>& objective,
                          const SearchRules& limits, const base::Budget& budget, GapWatch& watch) {
-  Optimum optimum;
-  Shared shared{model, space, objective, limits, budget, watch, {}, {}, {}, {}, 0, false, {}};
+  Shared shared{model, space, objective, limits, budget, watch, {}, Incumbent(objective, limits), 1, false, {}};
   Tally tally;
-  if (limits.beat) {
-    shared.best = {key_of(objective, *limits.beat), std::numeric_limits<std::int64_t>::min()};
-    ++shared.version;
-  }
+  double open = 0;
   if (space.possible()) {
     if (has_room<SmallRoom>(model, space))
-      run_in_room<SmallRoom>(shared, tally);
+      run_in_room<SmallRoom>(shared, tally, open);
     else
-      run_in_room<LargeRoom>(shared, tally);
+      run_in_room<LargeRoom>(shared, tally, open);
   }
-  optimum.certificate.evaluated = tally.evaluated;
-  optimum.certificate.pruned = {{"capacity", tally.unfit}, {"bound", tally.bounded}, {"dominance", tally.dominated}};
-  optimum.mapping = std::move(shared.mapping);
-  optimum.evaluation = std::move(shared.evaluation);
-  optimum.certificate.optimal = optimum.mapping && !shared.stopped;
-  optimum.certificate.lower_bound = std::min(shared.best.key[0], tally.lower_bound);
-  optimum.infeasible = !optimum.mapping && !shared.stopped;
+  Optimum optimum = shared.best.answer(!shared.stopped, open);
+  tally.write(optimum.certificate);
   return optimum;
 }
 

@@ -4,7 +4,7 @@
 // between its keepers a < b once every t_a(d) * run iterations of d, the one dimension it is blind to. So
 //     E = E0 + sum_s sum_boundaries price_s(t_a(d) * run_a(s))
 // with E0 the computes and what the compute units read, and each bandwidth loaded likewise. Bounds, each
-// dropping what cannot beat the best answer (lattice_goal.h):
+// dropping what cannot beat the best answer (goal.h):
 //     1 layout      every dataspace alone with t * run at its largest, least energy and least loads
 //     2 capacity    each level alone with the cheapest tile that fits it, for all keepers at once
 //                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidths together
@@ -45,6 +45,14 @@ constexpr double kForOne = 1.0 / 2, kForWaiting = 1.0 / 4;
 // Bytes of a layout's list of choices.
 constexpr double kOfLayout = 120;
 
+// A ceiling must not cut off what equals the best but for rounding.
+Goal::Margins margins(const LatticeProblem& problem, base::Count max_cycles) {
+  return {.ceiling = 1 + 1e-9,
+          .product = 1 - 4 * kEqual,
+          .fewer_cycles = 1,
+          .most_active = max_cycles > 0 ? static_cast<double>(max_cycles) - problem.latency : kNever};
+}
+
 }  // namespace
 
 LatticeSearch::LatticeSearch(const LatticeProblem& problem, const std::vector<Metric>& objective,
@@ -54,34 +62,26 @@ LatticeSearch::LatticeSearch(const LatticeProblem& problem, const std::vector<Me
       limits_(limits),
       budget_(budget),
       watch_(watch),
-      goal_(objective, static_cast<double>(limits.max_cycles), problem.latency),
+      goal_(objective, limits, problem.latency, margins(problem, limits.max_cycles)),
       largest_(budget.room() * kForLists),
       coarse_axes_(per_axis(most_points())),
       most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(Start) + kOfLayout, 100, 1e9)),
       most_candidates_(in_room(budget.room() * kForLists, sizeof(Candidate), 1000, 1e9)),
       chunk_(in_room(budget.room() * kForWaiting, bytes_of_opened(), 1, 256)) {}
 
-void LatticeSearch::run(Optimum& optimum) {
-  if (const Evaluation* beat = limits_.beat)
-    goal_.improve(key_of(objective_, *beat), beat->energy_pj, beat->needed_cycles());
+Optimum LatticeSearch::run() {
   try {
     search();
   } catch (const std::bad_alloc&) {
     budget_.run_out_of_memory();
     stopped_ = true;
   }
-  base::Certificate& certificate = optimum.certificate;
-  certificate.evaluated = tally_.evaluated;
-  certificate.pruned = {{"capacity", tally_.unfit}, {"bound", tally_.bounded}, {"dominance", tally_.dominated}};
-  optimum.mapping = std::move(mapping_);
-  optimum.evaluation = std::move(evaluation_);
   const bool all = !left_ || goal_.drop(*left_);
-  certificate.optimal = !stopped_ && all && optimum.mapping;
-  optimum.infeasible = !stopped_ && all && !optimum.mapping;
+  Optimum optimum =
+      goal_.answer(!stopped_ && all, std::min(stopped_ ? lower_bound_ : kNever, all ? kNever : (*left_)[0]));
   optimum.out_of_memory = left_ && (limits_.give_way || !all);
-  certificate.lower_bound = goal_.best()[0];
-  if (stopped_) certificate.lower_bound = std::min(certificate.lower_bound, lower_bound_);
-  if (!all) certificate.lower_bound = std::min(certificate.lower_bound, (*left_)[0]);
+  tally_.write(optimum.certificate);
+  return optimum;
 }
 
 void LatticeSearch::search() {
@@ -89,13 +89,13 @@ void LatticeSearch::search() {
   const double compulsory = compulsory_pj(problem_) * (1 - kEqual);
   double above = 0, upto = 1.5 * least_cycles(problem_);
   const double fastest = least_cycles(problem_) * (1 - kEqual);
-  raise_bound(goal_.key(compulsory, fastest, 0)[0]);
+  raise_bound(goal_.whole_key(compulsory, fastest, 0)[0]);
   for (;;) {
     // No leakage: how much there is depends on the layout.
-    const Key beyond = goal_.key(compulsory, upto, 0);
+    const Key beyond = goal_.whole_key(compulsory, upto, 0);
     const std::vector<SpatialLayout> listed = layouts(
         problem_, above, upto, [&] { return out_of_time(); }, most_layouts_);
-    if (listed.size() >= most_layouts_) leave(goal_.key(compulsory, std::max(above, fastest), 0));
+    if (listed.size() >= most_layouts_) leave(goal_.whole_key(compulsory, std::max(above, fastest), 0));
     search_layouts(listed, upto < kNever ? beyond[0] : kNever);
     if (stopped_ || upto == kNever) break;
     if (goal_.drop_from(beyond)) {
@@ -104,7 +104,7 @@ void LatticeSearch::search() {
     }
     above = upto;
     upto = goal_.best()[0] < kNever && objective_[0] != Metric::kEnergy
-               ? std::max(2 * upto, goal_.ceiling(compulsory, 0))
+               ? std::max(2 * upto, goal_.most_active(compulsory, 0))
                : kNever;
   }
 }
@@ -130,7 +130,8 @@ void LatticeSearch::search_layouts(const std::vector<SpatialLayout>& all, double
     const Prices prices(problem_, all[k]);
     const double energy_pj = least_chains_pj(problem_, prices);
     if (energy_pj == kNever) continue;
-    const Key bound = goal_.key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle());
+    const Key bound =
+        goal_.whole_key(problem_.compute_pj + energy_pj, prices.layout().cycles, prices.leak_pj_per_cycle());
     if (goal_.drop(bound))
       ++tally_.bounded;
     else
@@ -239,16 +240,12 @@ void LatticeSearch::probe(Opened& here) {
 
 Key LatticeSearch::leaf(const Prices& prices, const Table& table, const Keepers& keepers, const Path& path) {
   ++tally_.evaluated;
-  Mapping mapping = mapping_of(problem_, prices.layout(), keepers, table, path);
-  Evaluation evaluation = problem_.model->evaluate(mapping);
-  const Key found = key_of(objective_, evaluation);
-  if (limits_.max_cycles > 0 && evaluation.cycles > limits_.max_cycles) return {kNever, kNever, kNever};
-  if (goal_.improve(found, evaluation.energy_pj, evaluation.needed_cycles())) {
+  const Mapping mapping = mapping_of(problem_, prices.layout(), keepers, table, path);
+  const Evaluation evaluation = problem_.model->evaluate(mapping);
+  if (goal_.too_many_cycles(evaluation)) return {kNever, kNever, kNever};
+  if (goal_.offer(mapping, evaluation))
     slowed_ = evaluation.needed_cycles() > prices.layout().cycles + problem_.latency;
-    mapping_ = std::move(mapping);
-    evaluation_ = std::move(evaluation);
-  }
-  return found;
+  return key_of(objective_, evaluation);
 }
 
 }  // namespace orrery::nest::lattice
@@ -259,9 +256,7 @@ std::optional<Optimum> optimize_on_lattice(const Model& model, const Space& spac
                                            const SearchRules& limits, const base::Budget& budget, GapWatch* watch) {
   const std::optional<lattice::LatticeProblem> problem = lattice::describe(model, space);
   if (!problem) return std::nullopt;
-  Optimum optimum;
-  lattice::LatticeSearch(*problem, objective, limits, budget, watch).run(optimum);
-  return optimum;
+  return lattice::LatticeSearch(*problem, objective, limits, budget, watch).run();
 }
 
 }  // namespace orrery::nest

@@ -109,7 +109,7 @@ bool LatticeSearch::any_tile(const Opened& here, int i, CapacityBound::Outer out
   }
   const Least innermost = here.capacity->below(-1, outer);
   const double leak_pj = here.prices.leak_pj_per_cycle();
-  const double most_pj = goal_.energy_ceiling(std::max(here.cycles, candidate.cycles), leak_pj) - problem_.compute_pj;
+  const double most_pj = goal_.most_energy_pj(std::max(here.cycles, candidate.cycles), leak_pj) - problem_.compute_pj;
   for (const int point : here.tables[kEnergy]->tiles(i)) {
     Least least = innermost;
     for (std::size_t k = 0; k < criteria; ++k) {
@@ -143,7 +143,7 @@ void LatticeSearch::search_candidate(Opened& here, const Candidate& candidate) {
   const double cycles = std::max({here.cycles, candidate.cycles, here.prices.cycles(least)});
   const Table& table = *here.tables[kEnergy];
   const auto [least_pj, start] = cheapest(table);
-  const Key bound = goal_.key((base_pj + least_pj) * (1 - kEqual), cycles, leak_pj);
+  const Key bound = goal_.whole_key((base_pj + least_pj) * (1 - kEqual), cycles, leak_pj);
   if (goal_.drop(bound)) {
     ++tally_.bounded;
     return;

@@ -43,12 +43,12 @@ void LatticeSearch::search_all_keepers(Opened& here) {
   const double leak_pj = here.prices.leak_pj_per_cycle(), compute = here.prices.layout().cycles;
   const Triple<Loads> most = most_loads(here, here.least_pj);
   here.choices = Inside::choices_below(*here.capacity, static_cast<int>(problem_.levels.size()),
-                                       goal_.energy_ceiling(here.cycles, leak_pj) - problem_.compute_pj);
+                                       goal_.most_energy_pj(here.cycles, leak_pj) - problem_.compute_pj);
   Least least{std::max(here.least_pj - problem_.compute_pj, 0.0)};
   here.inside.resize(1);
   const auto make = [&](int k) {
-    const double most_pj = goal_.energy_ceiling(here.cycles, leak_pj);
-    const double most_cycles = goal_.ceiling(here.least_pj, leak_pj);
+    const double most_pj = goal_.most_energy_pj(here.cycles, leak_pj);
+    const double most_cycles = goal_.most_active(here.least_pj, leak_pj);
     const double ceiling = k == kEnergy   ? most_pj
                            : k == kScarce ? most_cycles
                            : here.mu > 0  ? most_pj + here.mu * most_cycles
@@ -221,7 +221,7 @@ bool LatticeSearch::any_tile_of_all(const Opened& here, int i, const CapacityBou
     if (stopped_) return true;
   }
   const double leak_pj = here.prices.leak_pj_per_cycle();
-  const double most_pj = goal_.energy_ceiling(std::max(here.cycles, cycles), leak_pj) - problem_.compute_pj;
+  const double most_pj = goal_.most_energy_pj(std::max(here.cycles, cycles), leak_pj) - problem_.compute_pj;
   for (const int point : here.tables[kEnergy]->tiles(i)) {
     Least least{};
     for (std::size_t k = 0; k < criteria; ++k) {

@@ -152,12 +152,13 @@ class LabelSearch {
   Key bound(double energy_pj, const double* loads, int open_from, const Least& to_come) const {
     const double least_pj = (energy_pj + to_come[kEnergy]) * (1 - kEqual);
     double active = cycles(loads, open_from);
-    if (!weighted_) return goal_.key(least_pj, active, leak_pj_);
+    if (!weighted_) return goal_.whole_key(least_pj, active, leak_pj_);
     double slow = p_.slow_compute, traded = p_.traded_compute;
     for (std::size_t r = 0; r < active_.size(); ++r) slow += slow_[r] * loads[r], traded += traded_[r] * loads[r];
     const double together_pj = energy_pj + to_come[kTogether] + p_.mu * traded;
     active = std::max(active, (slow + to_come[kScarce]) * (1 - 2 * kEqual));
-    return goal_.key(least_pj, active, leak_pj_, together_pj * (1 - kEqual), p_.mu);
+    return goal_.traded(goal_.whole_key(least_pj, active, leak_pj_), least_pj, active, leak_pj_,
+                        together_pj * (1 - kEqual), p_.mu);
   }
 
   Key bound(const Label& label, const double* loads) const {

@@ -6,20 +6,12 @@
 #include <vector>
 
 #include "orrery/base/limits/budget.h"
+#include "orrery/engines/nest/search/goal.h"
 #include "orrery/engines/nest/search/lattice/lattice_boundary.h"
-#include "orrery/engines/nest/search/lattice/lattice_goal.h"
 #include "orrery/engines/nest/search/lattice/lattice_mapping.h"
 #include "orrery/engines/nest/search/lattice/lattice_table.h"
 
 namespace orrery::nest::lattice {
-
-// Counters of a search, for its certificate.
-struct Tally {
-  std::uint64_t evaluated = 0;
-  std::uint64_t unfit = 0;      // candidates of which no tile fits
-  std::uint64_t bounded = 0;    // candidates or labels that cannot beat the best
-  std::uint64_t dominated = 0;  // labels no better than another at the same tile
-};
 
 // One layout and choice of keepers, its tables and what every mapping of it costs beside them.
 struct LabelProblem {

@@ -28,16 +28,17 @@ int LatticeSearch::scarcest(const Loads& loads, double cycles) const {
 
 Key LatticeSearch::bound_of(const Opened& here, const Least& least, double cycles) const {
   const double compute = here.prices.layout().cycles;
-  return goal_.key((problem_.compute_pj + least[kEnergy]) * (1 - kEqual),
-                   std::max({here.cycles, cycles, (least[kScarce] + here.slow.compute * compute) * (1 - kEqual)}),
-                   here.prices.leak_pj_per_cycle(),
-                   (problem_.compute_pj + least[kTogether] + here.mu * here.traded.compute * compute) * (1 - kEqual),
-                   here.mu);
+  const double energy_pj = (problem_.compute_pj + least[kEnergy]) * (1 - kEqual);
+  const double active = std::max({here.cycles, cycles, (least[kScarce] + here.slow.compute * compute) * (1 - kEqual)});
+  const double leak_pj = here.prices.leak_pj_per_cycle();
+  return goal_.traded(goal_.whole_key(energy_pj, active, leak_pj), energy_pj, active, leak_pj,
+                      (problem_.compute_pj + least[kTogether] + here.mu * here.traded.compute * compute) * (1 - kEqual),
+                      here.mu);
 }
 
 Triple<Loads> LatticeSearch::most_loads(const Opened& here, double energy_pj) const {
   Triple<Loads> most;
-  const double ceiling = limits_.ceilings ? goal_.ceiling(energy_pj, here.prices.leak_pj_per_cycle()) : kNever;
+  const double ceiling = limits_.ceilings ? goal_.most_active(energy_pj, here.prices.leak_pj_per_cycle()) : kNever;
   for (int s = 0; s < kSpaces; ++s)
     for (int r = 0; r < problem_.resources; ++r) {
       most[s][r] = ceiling;
@@ -67,7 +68,7 @@ std::unique_ptr<LatticeSearch::Opened> LatticeSearch::open(const SpatialLayout& 
     if (!whole) return nullptr;
     leave(whole->bound);
   } else {
-    leave(goal_.key(chains_pj, layout.cycles, Prices(problem_, layout).leak_pj_per_cycle()));
+    leave(goal_.whole_key(chains_pj, layout.cycles, Prices(problem_, layout).leak_pj_per_cycle()));
   }
   return stopped_ ? nullptr : open_on(coarse_axes_, layout, chains_pj);
 }
@@ -83,7 +84,7 @@ std::unique_ptr<LatticeSearch::Opened> LatticeSearch::open_on(Axes& axes, const 
   here->least_pj = chains_pj;
   here->cycles = layout.cycles;
   for (int r = 0; r < problem_.resources; ++r) here->cycles = std::max(here->cycles, total[r] * (1 - kEqual));
-  if (goal_.drop(goal_.key(chains_pj, here->cycles, here->prices.leak_pj_per_cycle()))) {
+  if (goal_.drop(goal_.whole_key(chains_pj, here->cycles, here->prices.leak_pj_per_cycle()))) {
     ++tally_.bounded;
     return nullptr;
   }

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "orrery/engines/nest/search/gap.h"
+#include "orrery/engines/nest/search/goal.h"
 #include "orrery/engines/nest/search/lattice/lattice_boundary.h"
 #include "orrery/engines/nest/search/lattice/lattice_capacity.h"
-#include "orrery/engines/nest/search/lattice/lattice_goal.h"
 #include "orrery/engines/nest/search/lattice/lattice_inside.h"
 #include "orrery/engines/nest/search/lattice/lattice_labels.h"
 #include "orrery/engines/nest/search/lattice/lattice_mapping.h"
@@ -65,7 +65,7 @@ class LatticeSearch {
   LatticeSearch(const LatticeProblem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
                 const base::Budget& budget, GapWatch* watch);
 
-  void run(Optimum& optimum);
+  Optimum run();
 
  private:
   void search();
@@ -196,8 +196,6 @@ class LatticeSearch {
   const std::size_t most_layouts_, most_candidates_, chunk_;
   std::optional<Key> left_;  // no mapping that the search passed over for want of memory is below
   Tally tally_;
-  std::optional<Mapping> mapping_;
-  Evaluation evaluation_;
   double lower_bound_ = 0;
   bool slowed_ = false;  // the best answer takes more cycles than its compute units need
   Weights slow_, traded_;

@@ -4,12 +4,11 @@
 // better of the best so far and a quick mapping (start.h).
 #include "orrery/engines/nest/search/relaxed/sliding_search.h"
 
-#include <algorithm>
 #include <new>
 
 #include "orrery/engines/nest/search/enumerate.h"
 #include "orrery/engines/nest/search/floor.h"
-#include "orrery/engines/nest/search/objective.h"
+#include "orrery/engines/nest/search/relaxed/relaxed_search.h"
 #include "orrery/engines/nest/search/start.h"
 #include "orrery/engines/nest/space/feasibility.h"
 
@@ -19,50 +18,47 @@ namespace {
 // The share of the time reserved for the quick mapping, which comes last.
 constexpr double kForStart = 1.0 / 8;
 
+class SlidingSearch : private RelaxedSearch {
+ public:
+  SlidingSearch(const Model& model, const Mapspace& any, const Space& space, const std::vector<Metric>& objective,
+                const SearchRules& rules, const base::Budget& budget)
+      : RelaxedSearch(model, model.chip(), any, space, objective, rules, budget) {}
+
+  Optimum run() {
+    bool finished = false;
+    try {
+      const base::Budget most(budget_, budget_.seconds_left() * (1 - kForStart));
+      finished = feasible(model_.einsum(), space_, most) == Feasible::kNo;
+      const auto use = [&](const Mapping& mapping) {
+        offer(mapping);
+        return true;
+      };
+      finished = finished || enumerate(model_.einsum(), space_, use, most);
+    } catch (const std::bad_alloc&) {
+      budget_.run_out_of_memory();
+    }
+    const std::vector<Metric>& objective = incumbent_.objective();
+    if (!finished)
+      if (const auto quick = start(model_, space_, objective, rules_.max_cycles, budget_))
+        incumbent_.offer(quick->mapping, quick->evaluation);
+    return answer(finished, finished ? kNever : floor_of(model_, space_, objective[0]));
+  }
+
+ private:
+  const Evaluation* price(const Mapping& mapping) override {
+    model_.evaluate(mapping, scratch_);
+    return &scratch_;
+  }
+
+  Evaluation scratch_;
+};
+
 }  // namespace
 
 Optimum optimize_sliding(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                         const SearchLimits& limits, const base::Budget& budget) {
-  Optimum optimum;
-  Key best{kNever, kNever, kNever};
-  Evaluation evaluation;
-  bool finished = false;
-  try {
-    const base::Budget most(budget, budget.seconds_left() * (1 - kForStart));
-    const Feasible any = feasible(model.einsum(), space, most);
-    finished = any == Feasible::kNo;
-    if (any != Feasible::kNo)
-      finished = enumerate(
-          model.einsum(), space,
-          [&](const Mapping& mapping) {
-            ++optimum.certificate.evaluated;
-            model.evaluate(mapping, evaluation);
-            const Key values = key_of(objective, evaluation);
-            const bool in_time = limits.max_cycles == 0 || evaluation.cycles <= limits.max_cycles;
-            if (in_time && values < best) {
-              best = values;
-              optimum.mapping = mapping;
-              optimum.evaluation = evaluation;
-            }
-            return true;
-          },
-          most);
-  } catch (const std::bad_alloc&) {
-    budget.run_out_of_memory();
-  }
-  if (!finished) {
-    const auto quick = start(model, space, objective, limits.max_cycles, budget);
-    if (quick && quick->key < best) {
-      best = quick->key;
-      optimum.mapping = quick->mapping;
-      optimum.evaluation = quick->evaluation;
-    }
-  }
-  base::Certificate& certificate = optimum.certificate;
-  certificate.optimal = finished && optimum.mapping;
-  certificate.lower_bound = finished ? best[0] : floor_of(model, space, objective[0]);
-  optimum.infeasible = finished && !optimum.mapping;
-  return optimum;
+                         const SearchRules& rules, const base::Budget& budget) {
+  const Mapspace all;  // the space is listed by it already
+  return SlidingSearch(model, all, space, objective, rules, budget).run();
 }
 
 }  // namespace orrery::nest

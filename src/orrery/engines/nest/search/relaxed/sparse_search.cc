@@ -1,18 +1,14 @@
 // Savings depend on the tiles that meet, so that the sparse cost is no function of the dense one, and the bounds of the
-// dense searches do not hold for it. Two things do:
+// dense searches do not hold for it. What bounds it is a factor. Of the accesses to a tensor at least the share d (its
+// density, where a format leaves zeros out) times the product of its leaders' densities (a leader's tile is empty no
+// more often than one word of it is zero) is left wherever a unit may act on them; what is gated passes the ports all
+// the same. Of the operations that of the leaders is left, and where compute units or formats leave zeros out, that of
+// all operands. So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a
+// storage's prices by the least factor of what it may keep, and each word that must cross there once more by what its
+// own factor is above that. Metadata is free; where anything is sparse, blocks are counted in parts.
 //
-//   - A factor. Of the accesses to a tensor at least the share d (its density, where a format leaves zeros out) times
-//     the product of its leaders' densities (a leader's tile is empty no more often than one word of it is zero) is
-//     left wherever a unit may act on them; what is gated passes the ports all the same. Of the operations that of the
-//     leaders is left, and where compute units or formats leave zeros out, that of all operands.
-//     So the dense optimum on a chip with prices, ports and cycles scaled by these bounds every mapping; a storage's
-//     prices by the least factor of what it may keep, and each word that must cross there once more by what its own
-//     factor is above that. Metadata is free; where anything is sparse, blocks are counted in parts.
-//   - Enumeration, for spaces of some hundred thousand mappings; loops in space in every order, since ranks of a format
-//     see it.
-//
-// Before enumeration, single changes improve the better of that dense optimum and of quick mappings whose tiles fit
-// dense.
+// Beside that dense optimum, quick mappings whose tiles fit dense are where improvement begins. Tensors whose tiles
+// take longer to count leave room to enumerate smaller spaces only.
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
 
 #include <algorithm>
@@ -21,24 +17,18 @@
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/nest/model/countable.h"
-#include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/touched.h"
 #include "orrery/engines/nest/search/enumerate.h"
-#include "orrery/engines/nest/search/objective.h"
-#include "orrery/engines/nest/search/remainder/rest_climb.h"
+#include "orrery/engines/nest/search/relaxed/relaxed_search.h"
 #include "orrery/engines/nest/search/start.h"
 #include "orrery/engines/nest/sparse/sparse_model.h"
 
 namespace orrery::nest {
 
-using base::Count;
-
 namespace {
 
-// Map spaces up to this size are enumerated; of tensors whose tiles take longer to count, smaller ones.
-constexpr double kSparseSearchEnumerable = 5'000'000;
-// Parts of the time for the bound, and for improving by single changes.
-constexpr double kSparseSearchForBound = 1.0 / 3, kSparseSearchForClimb = 1.0 / 3;
+// Parts of the time for the bound, and for a first mapping where neither it nor a dense one fits.
+constexpr double kSparseSearchForBound = 1.0 / 3, kSparseSearchForFirst = 1.0 / 3;
 // For each mapping to begin with, at most.
 constexpr double kSecondsToStart = 1;
 
@@ -61,67 +51,44 @@ double least_saved(const SparseDesign& design, int s) {
   return left;
 }
 
-class Search {
+class SparseSearch : private RelaxedSearch {
  public:
-  Search(const Model& model, const SparseDesign& design, const Mapspace& mapspace, std::vector<Metric> objective,
-         const SearchLimits& limits, const base::Budget& budget)
-      : model_(model),
-        design_(design),
-        mapspace_(mapspace),
-        objective_(std::move(objective)),
-        limits_(limits),
-        budget_(budget),
-        roomy_(roomy(model.chip(), design)),
-        space_(model.einsum(), roomy_, mapspace, model.shape(), {}, budget) {
-    for (const workload::Dimension& dimension : model.einsum().dimensions) bounds_.push_back(dimension.bound);
-  }
+  SparseSearch(const Model& model, const SparseDesign& design, const machine::Chip& roomy, const Mapspace& mapspace,
+               const Space& space, const std::vector<Metric>& objective, const SearchRules& rules,
+               const base::Budget& budget)
+      : RelaxedSearch(model, roomy, mapspace, space, objective, rules, budget), design_(design) {}
 
   SparseOptimum run() {
     const double bound = bound_and_first();
     if (answer_.optimum.infeasible) return std::move(answer_);
-    climb();
-    enumerate_all();
+    if (!incumbent_.mapping()) find_first();
+    improve();
+    double effort = 1;
+    for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
+    answer_.enumerated = enumerate_all(effort, ~std::uint64_t{0});
     finish(bound);
     return std::move(answer_);
   }
 
  private:
-  // Whether the mapping fits and is better than all before.
-  bool offer(const Mapping& mapping) {
-    ++evaluated_;
+  const Evaluation* price(const Mapping& mapping) override {
     std::optional<SparseMisfit> misfit;
-    auto sparse = evaluate_sparse(model_, design_, mapping, misfit);
-    if (!sparse) {
-      answer_.misfit = std::move(misfit);
-      return false;
-    }
-    const Evaluation& cost = sparse->evaluation;
-    if (limits_.max_cycles > 0 && cost.needed_cycles() > static_cast<double>(limits_.max_cycles)) return false;
-    const Key key = key_of(objective_, cost);
-    if (answer_.optimum.mapping && compare(key, key_, objective_.size()) >= 0) return false;
-    key_ = key;
-    answer_.optimum.mapping = mapping;
-    answer_.optimum.evaluation = cost;
-    answer_.sparse = std::move(sparse);
-    return true;
+    priced_ = evaluate_sparse(model_, design_, mapping, misfit);
+    if (priced_) return &priced_->evaluation;
+    answer_.misfit = std::move(misfit);
+    return nullptr;
   }
 
-  bool runs(const Mapping& mapping) const {
-    return perfect(mapping) && is_legal(model_.einsum(), roomy_, mapping) &&
-           is_allowed(model_.einsum(), roomy_, mapping, mapspace_);
-  }
+  void taken() override { answer_.sparse = std::move(priced_); }
 
   // The bound on the first metric; its mapping is where improvement begins.
   double bound_and_first() {
+    const Metric first = incumbent_.objective()[0];
     const SparseBound scaled = sparse_bound(model_, design_, &space_);
     const Model cheap(model_.einsum(), scaled.chip, scaled.options, model_.reuse());
-    SearchLimits limits = limits_;
-    limits.progress = nullptr;
-    limits.max_cycles = 0;
-    if (budget_.limited()) limits.seconds = std::max(1e-3, budget_.seconds_left() * kSparseSearchForBound);
-    Optimum least = optimize(cheap, mapspace_, {objective_[0]}, limits);
-    answer_.optimum.interrupted = least.interrupted;
-    answer_.optimum.out_of_memory = least.out_of_memory;
+    SearchRules rules = rules_;
+    rules.progress = nullptr;
+    Optimum least = relaxed(cheap, {first}, kSparseSearchForBound, rules);
     if (least.infeasible) {
       answer_.optimum = std::move(least);
       return 0;
@@ -129,13 +96,13 @@ class Search {
     if (least.mapping && runs(*least.mapping)) offer(*least.mapping);
     // Where dense tiles fit, compressed ones do, and in ever smaller storages their metadata does at last.
     for (const double part : {1.0, 0.5, 0.25, 0.1}) {
-      if (part < 1 && answer_.optimum.mapping) break;
+      if (part < 1 && incumbent_.mapping()) break;
       const machine::Chip tight = narrowed(part);
       const Space space(model_.einsum(), tight, mapspace_, model_.shape(), {}, budget_);
-      if (const auto dense = start(model_, space, objective_, 0, base::Budget(budget_, kSecondsToStart)))
+      if (const auto dense = start(model_, space, incumbent_.objective(), 0, base::Budget(budget_, kSecondsToStart)))
         if (runs(dense->mapping)) offer(dense->mapping);
     }
-    const double factor = objective_[0] == Metric::kEnergy ? 1 : scaled.cycles;
+    const double factor = first == Metric::kEnergy ? 1 : scaled.cycles;
     return least.certificate.lower_bound * factor * (1 - kRounded / 2);
   }
 
@@ -143,7 +110,7 @@ class Search {
   machine::Chip narrowed(double part) const {
     machine::Chip chip = model_.chip();
     for (std::size_t level = 0; level < chip.storages.size(); ++level)
-      if (roomy_.storages[level].capacity_words != chip.storages[level].capacity_words) {
+      if (chip_.storages[level].capacity_words != chip.storages[level].capacity_words) {
         chip.storages[level].min_utilization = 0;
         chip.storages[level].capacity_words =
             base::saturated(std::floor(static_cast<double>(*chip.storages[level].capacity_words) * part));
@@ -151,67 +118,31 @@ class Search {
     return chip;
   }
 
-  void climb() {
-    const base::Budget part(budget_, budget_.seconds_left() * kSparseSearchForClimb);
-    base::Ticker clock(part, 4);
-    if (!answer_.optimum.mapping) {  // the first that fits
-      int tries = 0;
-      enumerate(
-          model_.einsum(), space_, [&](const Mapping& mapping) { return !offer(mapping) && ++tries < 200'000; }, part);
-    }
-    if (!answer_.optimum.mapping) return;
-    const Mapping from = *answer_.optimum.mapping;
-    rests::climb(
-        space_, bounds_, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
-  }
-
-  void enumerate_all() {
-    double effort = 1;
-    for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
-    if (!space_.complete() || space_.size() * effort > kSparseSearchEnumerable) return;
-    answer_.enumerated = enumerate(
-        model_.einsum(), space_,
-        [&](const Mapping& mapping) {
-          for_each_layout(
-              space_, mapping, [&](const Mapping& laid) { return runs(laid); },
-              [&](const Mapping& laid) { offer(laid); });
-          return true;
-        },
-        budget_);
+  // The first mapping that fits.
+  void find_first() {
+    const base::Budget part(budget_, budget_.seconds_left() * kSparseSearchForFirst);
+    int tries = 0;
+    enumerate(
+        model_.einsum(), space_, [&](const Mapping& mapping) { return !offer(mapping) && ++tries < 200'000; }, part);
   }
 
   void finish(double bound) {
     Optimum& optimum = answer_.optimum;
+    const double best = incumbent_.best()[0];
+    optimum = answer(answer_.enumerated, bound);
     optimum.interrupted = budget_.interrupted();
-    optimum.out_of_memory = optimum.out_of_memory || budget_.out_of_memory();
-    optimum.infeasible = answer_.enumerated && !optimum.mapping && limits_.max_cycles == 0;
+    optimum.infeasible = optimum.infeasible && rules_.max_cycles == 0;
     if (optimum.infeasible && answer_.misfit) {
       optimum.arithmetic.push_back("no mapping fits the sparse hardware; of the last one: " + answer_.misfit->text);
       if (!answer_.misfit->arithmetic.empty()) optimum.arithmetic.push_back(answer_.misfit->arithmetic);
     }
-    base::Certificate& certificate = optimum.certificate;
-    certificate.optimal = answer_.enumerated && optimum.mapping;
-    if (optimum.mapping && !certificate.optimal && objective_.size() == 1)
-      certificate.close(key_[0], bound, kRounded);
-    else if (optimum.mapping)
-      certificate.close(key_[0], bound);
-    else
-      certificate.lower_bound = bound;
-    certificate.space = space_.size();
-    certificate.evaluated = evaluated_;
+    // Within rounding of the bound it is proven, too.
+    if (optimum.mapping && !optimum.certificate.optimal && incumbent_.objective().size() == 1)
+      optimum.certificate.close(best, bound, kRounded);
   }
 
-  const Model& model_;
   const SparseDesign& design_;
-  const Mapspace& mapspace_;
-  const std::vector<Metric> objective_;
-  const SearchLimits& limits_;
-  const base::Budget& budget_;
-  const machine::Chip roomy_;
-  const Space space_;
-  std::vector<Count> bounds_;
-  Key key_{};
-  std::uint64_t evaluated_ = 0;
+  std::optional<SparseEvaluation> priced_;
   SparseOptimum answer_;
 };
 
@@ -340,7 +271,10 @@ SparseOptimum optimize_sparse(const Model& model, const SparseDesign& design, co
   const base::Stopwatch clock;
   const base::Budget budget(limits, limits.searches);
   if (objective.empty()) objective = {Metric::kEdp};
-  SparseOptimum answer = Search(model, design, mapspace, std::move(objective), limits, budget).run();
+  const machine::Chip roomy_chip = roomy(model.chip(), design);
+  const Space space(model.einsum(), roomy_chip, mapspace, model.shape(), {}, budget);
+  const SearchRules rules{limits};
+  SparseOptimum answer = SparseSearch(model, design, roomy_chip, mapspace, space, objective, rules, budget).run();
   require_countable(model, answer.optimum);
   answer.optimum.certificate.seconds = clock.seconds();
   return answer;

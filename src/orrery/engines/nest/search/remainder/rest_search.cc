@@ -28,7 +28,7 @@
 #include "orrery/engines/nest/model/imperfect.h"
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/search/floor.h"
-#include "orrery/engines/nest/search/objective.h"
+#include "orrery/engines/nest/search/incumbent.h"
 #include "orrery/engines/nest/search/remainder/rest_climb.h"
 #include "orrery/engines/nest/search/remainder/rest_prices.h"
 #include "orrery/engines/nest/space/padding.h"
@@ -76,7 +76,12 @@ class Searcher {
  public:
   Searcher(const Model& model, const Mapspace& mapspace, const Space& space, const std::vector<Metric>& objective,
            const SearchLimits& limits, const base::Budget& budget)
-      : mapspace_(mapspace), problem_(model, space), objective_(objective), limits_(limits), clock_(budget, 64) {
+      : mapspace_(mapspace),
+        problem_(model, space),
+        objective_(objective),
+        limits_(limits),
+        clock_(budget, 64),
+        incumbent_(objective, limits.max_cycles, nullptr) {
     least_pj_ = least_energy_pj();
     most_steps_ = budget.limited() ? ~std::uint64_t{0} : kMostSteps;
     for (const workload::Dimension& dimension : model.einsum().dimensions) bounds_.push_back(dimension.bound);
@@ -96,26 +101,20 @@ class Searcher {
         !is_allowed(model.einsum(), model.chip(), mapping, mapspace_))
       return false;
     model.evaluate(mapping, scratch_);
-    ++optimum_.certificate.evaluated;
-    if (limits_.max_cycles > 0 && scratch_.needed_cycles() > static_cast<double>(limits_.max_cycles)) return false;
-    const Key key = key_of(objective_, scratch_);
-    if (compare(key, best_, objective_.size()) >= 0) return false;
-    best_ = key;
-    optimum_.mapping = mapping;
-    optimum_.evaluation = scratch_;
-    return true;
+    ++tally_.evaluated;
+    return incumbent_.offer(mapping, scratch_);
   }
 
   // A mapping of sizes that may be larger, which is then improved.
   void begin(Mapping mapping) {
     if (!rests::trim(mapping, bounds_)) return;
     offer(mapping);
-    if (!optimum_.mapping) return;
+    if (!incumbent_.mapping()) return;
     rests::climb(
-        problem_.space, bounds_, *optimum_.mapping, [this](const Mapping& next) { return offer(next); }, clock_);
+        problem_.space, bounds_, *incumbent_.mapping(), [this](const Mapping& next) { return offer(next); }, clock_);
   }
 
-  const Evaluation& best() const { return optimum_.evaluation; }
+  const Evaluation& best() const { return incumbent_.evaluation(); }
 
   Optimum run() {
     list();
@@ -153,19 +152,17 @@ class Searcher {
         break;
       }
     }
-    const bool finished = open >= best_[0] * (1 - kEqual);
-    base::Certificate& certificate = optimum_.certificate;
-    certificate.optimal = finished && optimum_.mapping;
-    certificate.lower_bound = std::min(best_[0], open);
-    certificate.pruned = {{"capacity", unfit_}, {"bound", bounded_}};
-    optimum_.infeasible = finished && !optimum_.mapping && limits_.max_cycles == 0;
-    return std::move(optimum_);
+    Optimum optimum = incumbent_.answer(open >= incumbent_.best()[0] * (1 - kEqual), open);
+    optimum.infeasible = optimum.infeasible && limits_.max_cycles == 0;
+    tally_.write(optimum.certificate);
+    optimum.certificate.pruned.pop_back();  // nothing is dominated here
+    return optimum;
   }
 
  private:
   bool spent() { return clock_.spent() || steps_ >= most_steps_; }
 
-  bool drop(const Key& key) const { return compare(key, best_, objective_.size()) >= 0; }
+  bool drop(const Key& key) const { return incumbent_.drop(key); }
 
   Key key(double energy_pj, double active) const {
     return key_of(objective_, energy_pj, active + static_cast<double>(problem_.model.latency_cycles()));
@@ -217,7 +214,7 @@ class Searcher {
       candidate.energy_pj = prices.fixed_pj() + prices.compulsory_pj();
       candidate.bound = key(candidate.energy_pj + prices.leakage_pj(candidate.active, one, 1), candidate.active);
       if (drop(candidate.bound)) {
-        ++bounded_;
+        ++tally_.bounded;
         return;
       }
       candidates_.push_back(candidate);
@@ -245,7 +242,7 @@ class Searcher {
         cycles *= static_cast<double>((problem_.bound[d] + covered - 1) / covered);
       }
       if (drop(key(least_pj_, cycles)))
-        ++bounded_;
+        ++tally_.bounded;
       else
         keep(0);
     };
@@ -327,7 +324,7 @@ class Searcher {
     for (std::uint32_t kept = work_.levels[level].keep; kept != 0; kept &= kept - 1)
       words += problem_.dataspaces[__builtin_ctz(kept)].tile(span);
     if ((!capacity || words <= *capacity) && words >= least) return true;
-    ++unfit_;
+    ++tally_.unfit;
     return false;
   }
 
@@ -343,7 +340,7 @@ class Searcher {
       for (const auto& [bound, k] : order) {
         if (stopped_) return;
         if (drop(bound)) {
-          ++bounded_;
+          ++tally_.bounded;
           continue;
         }
         place(level, children[k]);
@@ -431,7 +428,7 @@ class Searcher {
     }
     if (!fits(level - 1, child.inside.span)) return;
     if (drop(quick_bound(level, paid_pj, child.inside.span))) {
-      ++bounded_;
+      ++tally_.bounded;
       return;
     }
     std::vector<int> loops = iterating(child);
@@ -449,7 +446,7 @@ class Searcher {
       work_.levels[level].temporal_order = child.order;
       child.bound = bound(level, child.inside, child.inside.paid_pj);
       if (drop(child.bound)) {
-        ++bounded_;
+        ++tally_.bounded;
         continue;
       }
       use(child);
@@ -611,8 +608,8 @@ class Searcher {
   std::vector<Count> bounds_;
   std::uint32_t sliding_ = 0;                            // dataspaces whose tiles may overlap
   std::vector<std::vector<ReuseRules>> stand_in_rules_;  // by level
-  Optimum optimum_;
-  Key best_{kNever, kNever, kNever};
+  Incumbent incumbent_;
+  Tally tally_;
   Evaluation scratch_;
   std::vector<Candidate> candidates_;
   std::vector<std::size_t> first_;
@@ -620,7 +617,7 @@ class Searcher {
   double least_pj_ = 0;       // of any mapping
   double unlisted_ = kNever;  // least bound of what was not listed
   std::map<std::vector<Count>, std::shared_ptr<const Terms>> tables_;
-  std::uint64_t steps_ = 0, orders_ = 0, most_steps_ = 0, until_ = 0, unfit_ = 0, bounded_ = 0;
+  std::uint64_t steps_ = 0, orders_ = 0, most_steps_ = 0, until_ = 0;
   // Of the configuration under way.
   const Prices* prices_ = nullptr;
   std::vector<std::shared_ptr<const Terms>> terms_;

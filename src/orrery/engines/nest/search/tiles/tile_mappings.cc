@@ -25,7 +25,7 @@ void Mappings::offer(const Config& config, const std::vector<Chosen>& all, const
     mapping.levels.push_back(realise(config, level, chosen));
     set_order(level, mapping.levels.back(), order, rest);
   }
-  const Key found = goal_.offer(mapping);
+  const Key found = offer(mapping);
   if (promised[0] == 0 || compare(found, promised, 1) <= 0) return;
   if (goal_.drop(promised)) return;
   for (int level = 0; level < problem_.levels; ++level) {
@@ -44,10 +44,16 @@ void Mappings::offer(const Config& config, const std::vector<Chosen>& all, const
     unresolved_ = std::min(unresolved_, promised[0]);
 }
 
+Key Mappings::offer(const Mapping& mapping) {
+  problem_.model->evaluate(mapping, evaluation_);
+  goal_.offer(mapping, evaluation_);
+  return key_of(goal_.objective(), evaluation_);
+}
+
 bool Mappings::permute(Mapping& mapping, const Orders& named, Orders& others, int level, int& left) {
   if (level == problem_.levels) {
     if (--left < 0 || stopped_()) return false;
-    goal_.offer(mapping);
+    offer(mapping);
     return true;
   }
   if (level == 0) return permute(mapping, named, others, 1, left);

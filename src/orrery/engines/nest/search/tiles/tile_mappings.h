@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "orrery/engines/nest/search/goal.h"
 #include "orrery/engines/nest/search/tiles/tile_candidate.h"
-#include "orrery/engines/nest/search/tiles/tile_goal.h"
 
 namespace orrery::nest::tiles {
 
@@ -27,12 +27,14 @@ class Mappings {
 
  private:
   using Orders = std::vector<std::vector<int>>;  // loops of each level, from the inside
+  Key offer(const Mapping& mapping);
   bool permute(Mapping& mapping, const Orders& named, Orders& others, int level, int& left);
   void set_order(int level, LevelMapping& mapping, const std::vector<int>& named, const std::vector<int>& rest) const;
   LevelMapping realise(const Config& config, int level, const Chosen& chosen) const;
 
   const Problem& problem_;
   Goal& goal_;
+  Evaluation evaluation_;
   const std::function<bool()> stopped_;
   std::set<std::vector<Count>> permuted_;  // factors whose loops were tried in every order
   double unresolved_ = kNever;

@@ -67,7 +67,13 @@ void Opener::sharpen(Candidate& candidate) {
   candidate.bound = std::max(candidate.bound, goal_.key(prices.energy_pj(energy_pj, active), active));
   if (binding_port_ < 0 || drop(candidate.bound)) return;
   const double both = Boundaries(prices, lattice, both_pricing(binding_port_)).total();
-  candidate.bound = std::max(candidate.bound, goal_.least_key(prices, energy_pj, active, both, goal_.rate()));
+  candidate.bound = std::max(candidate.bound, least_key(prices, energy_pj, active, both, goal_.rate()));
+}
+
+// Of so much energy, leakage apart, so many active cycles and so much energy + rate * cycles at least.
+Key Opener::least_key(const Prices& prices, double energy_pj, double active, double together, double rate) const {
+  return goal_.traded(goal_.key(prices.energy_pj(energy_pj, active), active), energy_pj, active,
+                      prices.leak_pj_per_cycle(), together, rate);
 }
 
 Pricing Opener::both_pricing(int port) const {
@@ -90,6 +96,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
   const Paths& paths = paths_of(prices);
   const Lattice& lattice = paths.lattice();
   double active = least_active(prices);
+  const double leak_pj = prices.leak_pj_per_cycle();
   const auto at_least = [&](double energy_pj) { return goal_.key(prices.energy_pj(energy_pj, active), active); };
   const Boundaries dear(prices, lattice, {});
   double energy_pj = dear.total();
@@ -115,11 +122,11 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
     price_.fill(0);
     price_[port] = rate_;
     beside.emplace(prices, lattice, both_pricing(port));
-    together.emplace(prices, paths, *beside, both_pricing(port), goal_.most_together(prices, energy_pj, active),
+    together.emplace(prices, paths, *beside, both_pricing(port), goal_.most_together(energy_pj, active, leak_pj),
                      budget_);
     both_ = &*together;
     if (!together->complete()) return false;
-    return !raise(candidate, goal_.least_key(prices, energy_pj, active, together->least(), rate_));
+    return !raise(candidate, least_key(prices, energy_pj, active, together->least(), rate_));
   };
   // Where a port binds in the best answer, it probably does here.
   if (binding_port_ >= 0 && !add_together(binding_port_)) return together->complete();
@@ -129,7 +136,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
   Loads loads = prices.fixed_loads(), others = loads;
   std::optional<Table> of_energy;
   for (double trial = goal_.first() == Metric::kDelay ? kNever : energy_pj * kFirstTrial;; trial *= kNextTrial) {
-    const double most_pj = goal_.most_energy_pj(prices, active),
+    const double most_pj = goal_.most_energy_pj(active, leak_pj),
                  ceiling = trial * kFirstTrial < most_pj ? trial : most_pj;
     of_energy.emplace(prices, paths, dear, Pricing{}, ceiling, budget_);
     if (!of_energy->complete()) return false;
@@ -142,7 +149,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
     table_ = &*of_energy;
     if (of_energy->least() < ceiling) dive(*of_energy, loads);
     if (raise(candidate, at_least(energy_pj))) return true;
-    if (ceiling >= goal_.most_energy_pj(prices, active)) break;
+    if (ceiling >= goal_.most_energy_pj(active, leak_pj)) break;
     if (of_energy->least() < ceiling) trial = kNever;
   }
   if (both_) dive(*both_, others);
@@ -159,7 +166,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
     load.price[port] = 1;
     load.loads_only = true;
     idle.emplace(prices, lattice, load);
-    alone.emplace(prices, paths, *idle, load, goal_.most_active(prices, energy_pj), budget_);
+    alone.emplace(prices, paths, *idle, load, goal_.most_active(energy_pj, leak_pj), budget_);
     if (!alone->complete()) return false;
     Loads least = prices.fixed_loads();
     least[port] = std::max(least[port], alone->least());
@@ -171,7 +178,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
       if (port != port_ || !both_ || rate_ > goal_.rate() * kNearby || rate_ < goal_.rate() / kNearby) {
         if (!add_together(port)) return together->complete();
         dive(*both_, others);
-      } else if (raise(candidate, goal_.least_key(prices, energy_pj, active, both_->least(), rate_))) {
+      } else if (raise(candidate, least_key(prices, energy_pj, active, both_->least(), rate_))) {
         return true;
       }
     }
@@ -334,7 +341,7 @@ Key Opener::bound_of(double settled_pj, const Loads& loads, double to_come, doub
   if (alone_) active = std::max(active, prices_->whole(loads[port_] + load_to_come));
   const double energy_pj = settled_pj + to_come;
   const double together = both_ ? priced(settled_pj, loads) + both_to_come : 0;
-  return goal_.least_key(*prices_, energy_pj, active, together, both_ ? rate_ : 0);
+  return least_key(*prices_, energy_pj, active, together, both_ ? rate_ : 0);
 }
 
 bool Opener::out_of_time() {

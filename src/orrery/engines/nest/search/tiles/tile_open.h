@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "orrery/base/limits/budget.h"
+#include "orrery/engines/nest/search/goal.h"
 #include "orrery/engines/nest/search/tiles/tile_bound.h"
 #include "orrery/engines/nest/search/tiles/tile_candidate.h"
-#include "orrery/engines/nest/search/tiles/tile_goal.h"
 #include "orrery/engines/nest/search/tiles/tile_mappings.h"
 #include "orrery/engines/nest/search/tiles/tile_table.h"
 
@@ -37,6 +37,7 @@ class Opener {
     Loads loads;
   };
   bool drop(const Key& bound) const { return goal_.drop(bound); }
+  Key least_key(const Prices& prices, double energy_pj, double active, double together, double rate) const;
   double least_active(const Prices& prices) const;
   // What configurations that leave the same factors share: their tiles, and how loops lead from one to another.
   struct Shared {

@@ -18,15 +18,16 @@
 #include "orrery/engines/nest/search/tiles/tile_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <queue>
 #include <utility>
 
 #include "orrery/engines/nest/search/floor.h"
+#include "orrery/engines/nest/search/goal.h"
 #include "orrery/engines/nest/search/tiles/tile_candidate.h"
 #include "orrery/engines/nest/search/tiles/tile_families.h"
-#include "orrery/engines/nest/search/tiles/tile_goal.h"
 #include "orrery/engines/nest/search/tiles/tile_open.h"
 
 namespace orrery::nest {
@@ -42,6 +43,11 @@ using tiles::Progress;
 
 using namespace tiles::limits;
 
+// Equal answers are of no use either, unless another metric decides between them.
+Goal::Margins margins(const std::vector<Metric>& objective) {
+  return {.ceiling = objective.size() == 1 ? 1 - kEqual / 2 : 1 + 4 * kEqual};
+}
+
 class Searcher {
  public:
   Searcher(const Problem& problem, const std::vector<Metric>& objective, const SearchRules& limits,
@@ -50,7 +56,7 @@ class Searcher {
         limits_(limits),
         budget_(budget),
         watch_(watch),
-        goal_(problem, objective, limits),
+        goal_(objective, limits, problem.latency, margins(objective)),
         opener_(problem, goal_, budget) {}
 
   Optimum run() {
@@ -131,13 +137,13 @@ class Searcher {
         return false;
       });
     } else if (!tiles::Families::decided(family)) {
-      families_->decide(family, goal_.wanted(), [&](const std::vector<int>& next, const tiles::Least& least) {
-        add_child({{next, {}}, goal_.key_of_least(least), Progress::kFamily});
+      families_->decide(family, wanted(), [&](const std::vector<int>& next, const tiles::Least& least) {
+        add_child({{next, {}}, key_of(least), Progress::kFamily});
       });
     } else {
       if (dives_.due()) dive(parent);
-      for (const tiles::Chain& chain : families_->chains(family, goal_.wanted()))
-        add_child({{family, chain.keep}, goal_.key_of_least(chain.least), Progress::kChain});
+      for (const tiles::Chain& chain : families_->chains(family, wanted()))
+        add_child({{family, chain.keep}, key_of(chain.least), Progress::kChain});
     }
   }
 
@@ -179,7 +185,7 @@ class Searcher {
   // A good mapping of a family: of the cheapest configurations of its cheapest chain.
   void dive(const Candidate& family) {
     const tiles::Chain* cheapest = nullptr;
-    const std::vector<tiles::Chain> chains = families_->chains(family.config.choice, goal_.wanted());
+    const std::vector<tiles::Chain> chains = families_->chains(family.config.choice, wanted());
     for (const tiles::Chain& chain : chains)
       if (!cheapest || chain.least.energy_pj < cheapest->least.energy_pj) cheapest = &chain;
     if (!cheapest) return;
@@ -194,10 +200,23 @@ class Searcher {
     if (best && !goal_.drop(best->bound)) opener_.search(*best, kFirstNodes);
   }
 
+  Key key_of(const tiles::Least& least) const {
+    const double active = problem_.whole_cycles ? std::ceil(least.active * (1 - kEqual)) : least.active;
+    return goal_.key(least.energy_pj + least.leak_pj_per_cycle * active, active);
+  }
+
+  tiles::Wanted wanted() const {
+    return {[this](const tiles::Least& least) {
+              return std::isfinite(least.energy_pj) && !goal_.too_slow(least.active) && !goal_.drop(key_of(least));
+            },
+            [this](double leak_pj, double energy_pj) { return goal_.most_active(energy_pj, leak_pj); }};
+  }
+
   // A mapping to begin with.
   void begin_quickly() {
-    goal_.offer(start(*problem_.model, *problem_.space, goal_.objective(), limits_.max_cycles,
-                      base::Budget(budget_, budget_.seconds_left() / 4), kAnnealed));
+    if (const auto found = start(*problem_.model, *problem_.space, goal_.objective(), limits_.max_cycles,
+                                 base::Budget(budget_, budget_.seconds_left() / 4), kAnnealed))
+      goal_.offer(found->mapping, found->evaluation);
   }
 
   void begin_with_families() {
@@ -205,9 +224,9 @@ class Searcher {
     const base::Budget part(budget_, budget_.seconds_left() * kForListing);
     families_.emplace(problem_, part);
     const tiles::Least floor = families_->floor();
-    families_->list(goal_.most_active(0, floor.energy_pj), part);
+    families_->list(goal_.most_active(floor.energy_pj, 0), part);
     listed_all_ = families_->complete();
-    const Key bound = goal_.key_of_least(floor);
+    const Key bound = key_of(floor);
     floor_ = bound[0];
     if (listed_all_) add({{families_->any(), {}}, bound, Progress::kFamily});
   }
@@ -295,19 +314,11 @@ class Searcher {
   }
 
   Optimum answer() {
-    Optimum optimum;
-    optimum.mapping = std::move(goal_.mapping());
-    optimum.evaluation = std::move(goal_.evaluation());
-    base::Certificate& certificate = optimum.certificate;
-    certificate.evaluated = opener_.evaluated();
-    certificate.pruned = {{"capacity", opener_.unfit()}, {"bound", bounded_ + opener_.bounded()}, {"dominance", 0}};
     const double open = std::min(open_, opener_.unresolved());
-    const bool finished = listed_all_ && open == kNever;
-    certificate.optimal = finished && optimum.mapping;
-    optimum.infeasible = finished && !optimum.mapping;
     const double least =
         listed_all_ ? open : std::max(floor_, floor_of(*problem_.model, *problem_.space, goal_.first()));
-    certificate.lower_bound = std::min(goal_.best()[0], least);
+    Optimum optimum = goal_.answer(listed_all_ && open == kNever, least);
+    Tally{opener_.evaluated(), opener_.unfit(), bounded_ + opener_.bounded(), 0}.write(optimum.certificate);
     return optimum;
   }
 
@@ -326,7 +337,7 @@ class Searcher {
   const SearchRules& limits_;
   const base::Budget& budget_;
   GapWatch& watch_;
-  tiles::Goal goal_;
+  Goal goal_;
   tiles::Opener opener_;
   std::optional<tiles::Families> families_;
   std::vector<Candidate> candidates_;

@@ -108,14 +108,14 @@ std::vector<Step> list_steps(const Problem& problem, const Space& space, int lev
   std::vector<Step> kept;
   for (const std::uint32_t mask : masks) {
     TileStepsLister lister{problem,
-                  compact(space.fixed_inside(level), mask),
-                  compact(space.fixed_outside(level), mask),
-                  mask,
-                  {},
-                  0,
-                  0,
-                  {},
-                  {}};
+                           compact(space.fixed_inside(level), mask),
+                           compact(space.fixed_outside(level), mask),
+                           mask,
+                           {},
+                           0,
+                           0,
+                           {},
+                           {}};
     lister.free &= ~TileStepsLister::bits(lister.inner, 0) & ~TileStepsLister::bits(lister.outer, 0);
     lister.current.first.fill(-1);
     lister.current.second.fill(-1);

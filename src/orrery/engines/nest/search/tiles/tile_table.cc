@@ -94,7 +94,8 @@ double Table::least_from(int level) const {
   for (std::size_t state = 0; state < states_[level].size(); ++state) {
     const std::vector<double>& after = after_[level][state];
     const double outside = *std::min_element(after.begin(), after.end());
-    if (outside < kTileTableInfinite) least = std::min(least, outside + boundaries_.closed(level, states_[level][state]));
+    if (outside < kTileTableInfinite)
+      least = std::min(least, outside + boundaries_.closed(level, states_[level][state]));
   }
   return least * (1 - kEqual);
 }
