@@ -24,7 +24,7 @@
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
-#include "orrery/engines/nest/search/remainder/rest_search.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 #include "orrery/inputs/layers/gathered_diagnostics.h"
 #include "orrery/inputs/layers/map_together.h"
 #include "orrery/verbs/map/forced_choice.h"
@@ -130,7 +130,7 @@ void answer(const MapOptions& options, const LayerQuestion& question, const std:
     return;
   }
   if (options.factors == nest::Factors::kImperfect) {
-    nest::RestOptimum found = nest::optimize_with_rests(model, space, layer.objective, share());
+    nest::ImperfectOptimum found = nest::optimize_imperfect(model, space, layer.objective, share());
     layer.optimum = std::move(found.optimum);
     layer.imperfect = Imperfect{std::move(found.perfect)};
     return;
@@ -249,7 +249,7 @@ void suggest_factors(const LayerQuestion& question, const MapOptions& options, c
   std::string with = "factors that leave a rest";
   if (rests) {
     after = nest::key_of(layer.objective,
-                         nest::improved_with_rests(model, question.space, layer.objective, *layer.optimum.mapping))[0];
+                         nest::improved_imperfect(model, question.space, layer.objective, *layer.optimum.mapping))[0];
   } else if (const auto glance = nest::glance_at_padding(model, question.space, layer.objective, awkward,
                                                          layer.optimum.evaluation, kMostSizes)) {
     after = nest::key_of(layer.objective, glance->evaluation)[0];

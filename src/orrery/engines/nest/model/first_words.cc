@@ -14,8 +14,8 @@
 //   - Ranks that share some dimensions of several: words are listed.
 //
 // Instances of the level outside hold what is left of each dimension when their digits in space are fixed, so that the
-// pairs of tiles of all instances together are no more than all pairs. Cost: without rests and overlaps, a product over
-// loops; otherwise the number of tiles of the dimensions of a rank, multiplied, times their logarithm.
+// pairs of tiles of all instances together are no more than all pairs. Cost: without remainders and overlaps, a product
+// over loops; otherwise the number of tiles of the dimensions of a rank, multiplied, times their logarithm.
 #include "orrery/engines/nest/model/first_words.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ struct DifferentWords {
 };
 DifferentWords different_words(const Shape& shape, int s, const Mapping& mapping, int inner, int outer);
 
-// The second alone, of a mapping without rests.
+// The second alone, of a mapping without remainders.
 base::Count different_words_of_one(const Shape& shape, int s, const Mapping& mapping, int inner, int outer);
 
 // Reports dataspaces whose words are too many to list (O1010).

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/engines/nest/model/imperfect.h"
 #include "orrery/engines/nest/model/imperfect_simulation_test_util.h"
+#include "orrery/engines/nest/model/imperfect_traffic.h"
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/model/sliding.h"
 
@@ -143,7 +143,7 @@ TEST(FirstWords, TheSameWhereFactorsLeaveARest) {
     if (perfect(mapping)) continue;
     ++compared;
     ImperfectTraffic traffic;
-    imperfect(einsum, shape_of(einsum), mapping, {}, false, traffic);
+    imperfect_traffic(einsum, shape_of(einsum), mapping, {}, false, traffic);
     int inner = -1, outermost = 0;
     for (int i = 0; i < storages; ++i)
       if (mapping.levels[i].keep >> 1 & 1) outermost = i;

@@ -1,5 +1,5 @@
 // What crosses each boundary of a mapping, once it is known which storages keep which dataspace. In words per instance:
-// whole ones where all factors divide, means of the instances in use where they leave a rest.
+// whole ones where all factors divide, means of the instances in use where they leave a remainder.
 #pragma once
 
 #include "orrery/engines/nest/model/traffic.h"

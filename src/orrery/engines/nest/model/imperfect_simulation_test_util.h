@@ -1,4 +1,4 @@
-// Nests whose factors leave a rest, counted the slow way: every point, every step, every instance. Test-only.
+// Nests whose factors leave a remainder, counted the slow way: every point, every step, every instance. Test-only.
 #pragma once
 
 #include <algorithm>

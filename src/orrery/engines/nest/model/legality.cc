@@ -220,7 +220,8 @@ void check_rounds(const workload::Dimension& dimension, const std::vector<Factor
             fmt::format("{}: {}, but the problem has {} = {}", name, rounds_arithmetic(innermost_first), name, bound),
             where)
         .note(
-            "where factors leave a rest, the iterations of the last rounds less one, each times the factors inside it, "
+            "where factors leave a remainder, the iterations of the last rounds less one, each times the factors "
+            "inside it, "
             "add up to the bound less one");
     return;
   }

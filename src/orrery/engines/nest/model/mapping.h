@@ -3,7 +3,7 @@
 // Level i has a temporal block T_i and, inside it, a spatial block S_i that spreads over the fan-out
 // below storage i. Inner to outer the nest is [S_0][T_0][S_1][T_1]...
 //
-// Factors that do not divide leave a rest (Timeloop's imperfect factors, its `ruby` map spaces): a loop has
+// Factors that do not divide leave a remainder (Timeloop's imperfect factors, its `ruby` map spaces): a loop has
 // `iterations`, but `last` of them where every loop of its dimension outside it is at its last iteration. 16 compute
 // units and 13 steps make 197 as 13 x (16, last 5): twelve full steps and one of 5. With e_k iterations of a
 // dimension's loops, innermost first, bound - 1 = sum (last_k - 1) e_0 .. e_k-1, so that the bound and the iterations

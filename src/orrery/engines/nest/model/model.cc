@@ -6,7 +6,7 @@
 //     read-only:   reads = ca_i                 fills = share_i               updates = 0
 //     read-write:  reads = ca_i - partition_i   fills = share_i - partition_i updates = ca_i
 // (the first update of each word has nothing to read: first-read elision). With rep_i the instances in
-// use, B the words per block and `active` the cycles of the slowest level (throttle.h):
+// use, B the words per block and `active` the cycles of the slowest level (bandwidth_stall.h):
 //     E_i = rep_i * sum_s [ceil(reads/B) Er + ceil(fills/B) Ew + ceil(updates/B) Eu] + Eleak_i active rep_i
 //     cycles = active + sum_i (fill latency + drain latency)
 // Source: Timeloop's tile and topology model as published (ISPASS 2019) and re-derived in
@@ -24,12 +24,12 @@
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/describe/machine/ranges.h"
+#include "orrery/engines/nest/model/bandwidth_stall.h"
 #include "orrery/engines/nest/model/countable.h"
 #include "orrery/engines/nest/model/first_words.h"
 #include "orrery/engines/nest/model/flows.h"
-#include "orrery/engines/nest/model/imperfect.h"
+#include "orrery/engines/nest/model/imperfect_traffic.h"
 #include "orrery/engines/nest/model/sliding.h"
-#include "orrery/engines/nest/model/throttle.h"
 
 namespace orrery::nest {
 
@@ -302,9 +302,9 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
       writes[s] = in_all(most.fills, most.updates);
     }
     const std::size_t n = static_cast<std::size_t>(dataspaces);
-    const Throttle slowed =
-        throttle(level, account.compute_cycles, std::span<const Number>(reads.data(), n),
-                 std::span<const decltype(in_all(Number{}, Number{}))>(writes.data(), n), options_.throttle_in_doubles);
+    const BandwidthStall slowed = bandwidth_stall(
+        level, account.compute_cycles, std::span<const Number>(reads.data(), n),
+        std::span<const decltype(in_all(Number{}, Number{}))>(writes.data(), n), options_.throttle_in_doubles);
     cost.cycles = slowed.cycles;
     cost.throttle = slowed.factor;
     active = std::max(active, slowed.cycles);
@@ -340,7 +340,7 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
 
 void Model::evaluate_imperfect(const Mapping& mapping, Evaluation& out) const {
   ImperfectTraffic traffic;
-  imperfect(einsum_, shape_, mapping, reuse_, !network_uses_.empty(), traffic);
+  imperfect_traffic(einsum_, shape_, mapping, reuse_, !network_uses_.empty(), traffic);
   Count cycles = traffic.compute_cycles;
   if (options_.whole_rounds) {
     cycles = 1;

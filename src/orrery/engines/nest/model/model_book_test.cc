@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "orrery/engines/nest/model/bandwidth_stall.h"
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/model.h"
-#include "orrery/engines/nest/model/throttle.h"
 #include "orrery/engines/nest/model/traffic.h"
 #include "orrery/engines/nest/search/lattice/lattice_table.h"
 #include "orrery/engines/nest/search/search.h"
@@ -77,13 +77,13 @@ TEST_F(Book, PartitionsDivideWhatIsSeen) {
   EXPECT_EQ(traffic.partition[kAccumulator][kOutputs], 1048576);
 }
 
-TEST(BookThrottle, AnOddQuotientShowsTheReferencesRounding) {
+TEST(BookBandwidthStall, AnOddQuotientShowsTheReferencesRounding) {
   PricedLevel level;
   level.read_limit = 16;
   const std::vector<Count> reads{524288, 67108864};
   const std::span<const __int128> none;
   const auto cycles = [&](Count compute_cycles, const std::vector<Count>& words, bool in_doubles) {
-    return throttle(level, compute_cycles, std::span<const Count>(words), none, in_doubles).cycles;
+    return bandwidth_stall(level, compute_cycles, std::span<const Count>(words), none, in_doubles).cycles;
   };
   EXPECT_EQ(cycles(4194304, reads, false), 4227072);
   EXPECT_EQ(cycles(4194304, reads, true), 4227072);

@@ -60,7 +60,8 @@ class Everything {
     }
   }
 
-  // All whole orders, unit loops included, all sides of the array and all keepers of level i and those outside it.
+  // All whole orders, unit loops included, all sides of the array and all choices of what to keep of level i and those
+  // outside it.
   void lay_out(int i) {
     if (i == levels_) {
       if (!is_legal(instance_.einsum, instance_.chip, mapping_) ||

@@ -14,10 +14,10 @@
 // shared out over threads; a thread drops a node that only *equals* a best mapping found elsewhere if that
 // one comes earlier in search order, and never otherwise, so every thread count finds the same mapping.
 //
-// Limits: one budget is asked by every loop. Where the first level has many children, a quick mapping (start.h) is
-// found first; it loses every tie, so that it changes no proven answer. Children of the first level that outgrow their
-// room, or the time set aside for listing them, are searched batch by batch, as those of inner levels are; then only
-// the bound of the root holds until the last batch is done.
+// Limits: one budget is asked by every loop. Where the first level has many children, a quick mapping
+// (initial_solution.h) is found first; it loses every tie, so that it changes no proven answer. Children of the first
+// level that outgrow their room, or the time set aside for listing them, are searched batch by batch, as those of inner
+// levels are; then only the bound of the root holds until the last batch is done.
 //
 // Cost: 0.1 to 0.3 microseconds per child; memory: one list of children per level.
 #include "orrery/engines/nest/search/search_rules.h"
@@ -36,14 +36,14 @@
 #include "orrery/engines/nest/model/countable.h"
 #include "orrery/engines/nest/search/descent.h"
 #include "orrery/engines/nest/search/dominance.h"
-#include "orrery/engines/nest/search/floor.h"
 #include "orrery/engines/nest/search/gap.h"
 #include "orrery/engines/nest/search/incumbent.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 #include "orrery/engines/nest/search/lattice/lattice.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/relaxed/link_search.h"
 #include "orrery/engines/nest/search/relaxed/sliding_search.h"
-#include "orrery/engines/nest/search/start.h"
 #include "orrery/engines/nest/search/tiles/tile_search.h"
 #include "orrery/engines/nest/space/explain.h"
 #include "orrery/engines/nest/space/feasibility.h"
@@ -238,8 +238,8 @@ class Searcher {
   // While the first level is listed: after so many children, a mapping that allows dropping some.
   void consider_start() {
     if (!prunes_ || ++listed_ != kManyChildren || seen_.key[0] < kNever) return;
-    if (const auto found = start(shared_.model, shared_.space, shared_.objective, shared_.limits.max_cycles,
-                                 base::Budget(shared_.budget, shared_.budget.seconds_left() / 8)))
+    if (const auto found = initial_solution(shared_.model, shared_.space, shared_.objective, shared_.limits.max_cycles,
+                                            base::Budget(shared_.budget, shared_.budget.seconds_left() / 8)))
       shared_.offer(found->mapping, found->evaluation, Incumbent::kLast);
     refresh();
   }
@@ -521,12 +521,12 @@ void settle(const Model& model, const Space& space, const std::vector<Metric>& o
             const base::Budget& budget, Optimum& optimum) {
   if (!space.complete()) {
     optimum.certificate.optimal = optimum.infeasible = false;
-    optimum.certificate.lower_bound = floor_of(model, space, objective[0]);
+    optimum.certificate.lower_bound = lower_bound_of(model, space, objective[0]);
   }
   if (optimum.certificate.optimal || optimum.infeasible) return;
   if (!optimum.mapping && !limits.beat) {
     const base::Budget little(budget, budget.interrupted() ? 0 : std::max(kSecondsToSettle, budget.seconds_left()));
-    if (auto found = start(model, space, objective, limits.max_cycles, little)) {
+    if (auto found = initial_solution(model, space, objective, limits.max_cycles, little)) {
       optimum.mapping = std::move(found->mapping);
       optimum.evaluation = std::move(found->evaluation);
     } else if (!budget.interrupted() && limits.max_cycles == 0) {

@@ -20,9 +20,9 @@ struct SearchRules : SearchLimits {
   double families_from = 20'000;  // configurations from which the search over tiles lists families of them
   bool explain = true;            // false: an empty space is said to be empty, not why
   bool nested_tiles = true;       // false: its levels are bounded without the tiles around them
-  // Of the lattice: up to so many choices of keepers under one layout are tried one by one, more are bounded together
-  // first. Nothing: as many as take less time so.
-  std::optional<std::size_t> few_keepers;
+  // Of the lattice: up to so many choices of what to keep under one layout are tried one by one, more are bounded
+  // together first. Nothing: as many as take less time so.
+  std::optional<std::size_t> few_keeps;
   // Only mappings better than this are wanted: no other is found, and `infeasible` means that there is none.
   const Evaluation* beat = nullptr;
   std::size_t most_labels = 400'000;  // of the lattice, at once; what is open beyond goes depth first

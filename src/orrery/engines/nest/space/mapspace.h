@@ -60,7 +60,7 @@ struct Parts;
 struct Mapspace {
   std::vector<Constraint> constraints;
   std::vector<ReuseRules> reuse;  // empty, or one entry per storage
-  // Where dimensions stand for several each (merged_dimensions.h): how those are laid out in space (sides.h).
+  // Where dimensions stand for several each (merged_dimensions.h): how those are laid out in space (mesh_axes.h).
   std::shared_ptr<const Parts> parts;
 };
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "orrery/engines/nest/space/sides.h"
+#include "orrery/engines/nest/space/mesh_axes.h"
 
 namespace orrery::nest {
 

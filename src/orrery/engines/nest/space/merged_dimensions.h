@@ -7,8 +7,8 @@
 // them than that both have no loop somewhere.
 //
 // A fan-out in X and Y can put P on one side and Q on the other. Of each fan-out those factors of P Q are listed that
-// can be dealt so (sides.h). What two such fan-outs together ask for may still be more than one of P and Q has of some
-// prime: the merged space then has mappings that the original has not, and is a bound of it.
+// can be dealt so (mesh_axes.h). What two such fan-outs together ask for may still be more than one of P and Q has of
+// some prime: the merged space then has mappings that the original has not, and is a bound of it.
 #pragma once
 
 #include <optional>

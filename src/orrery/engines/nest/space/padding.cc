@@ -12,9 +12,9 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/factor.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/search_rules.h"
-#include "orrery/engines/nest/search/start.h"
 
 namespace orrery::nest {
 
@@ -26,7 +26,7 @@ constexpr Count kAwkward = 11, kFew = 16;  // a prime from here on, and less tha
 constexpr std::size_t kMostCombinations = 100'000;
 
 // Operations, each computed once, as many at a time as there are units.
-Key floor_of(const Model& model, const std::vector<Metric>& objective, double operations) {
+Key lower_bound_of(const Model& model, const std::vector<Metric>& objective, double operations) {
   const machine::Compute& compute = model.chip().compute;
   return key_of(objective, operations * compute.compute_pj,
                 std::max(1.0, operations / static_cast<double>(std::max<Count>(1, compute.instances))));
@@ -143,10 +143,10 @@ PaddedOptimum optimize_padded(const Model& model, const Mapspace& space, const s
   double least = certificate.lower_bound;
   const bool first_settled = certificate.optimal || best.optimum.infeasible;
   const std::vector<Combination> listed = combinations(sizes_of(model, only), finished);
-  if (!finished) least = std::min(least, floor_of(model, objective, listed[0].operations)[0]);
+  if (!finished) least = std::min(least, lower_bound_of(model, objective, listed[0].operations)[0]);
   for (std::size_t k = 1; k < listed.size(); ++k) {
     const Combination& next = listed[k];
-    const Key floor = floor_of(model, objective, next.operations);
+    const Key floor = lower_bound_of(model, objective, next.operations);
     const bool found = best.optimum.mapping.has_value();
     if (found && compare(floor, key_of(objective, best.optimum.evaluation), objective.size()) >= 0) {
       best.sizes += listed.size() - k;
@@ -207,7 +207,7 @@ std::optional<RoundingGlance> glance_at_padding(const Model& model, const Mapspa
   bool complete = true;
   const std::vector<Combination> listed = combinations(sizes_of(model, only), complete);
   for (std::size_t k = 1; k < std::min(listed.size(), most + 1); ++k) {
-    if (compare(floor_of(model, objective, listed[k].operations), least, objective.size()) >= 0) break;
+    if (compare(lower_bound_of(model, objective, listed[k].operations), least, objective.size()) >= 0) break;
     const Model rounded(with_sizes(model.einsum(), listed[k].size), model.chip(), model.options(), model.reuse());
     const Space sizes(rounded.einsum(), rounded.chip(), space, rounded.shape());
     auto found = start(rounded, sizes, objective, 0, {});

@@ -16,7 +16,7 @@ namespace orrery::nest {
 enum class Factors {
   kPerfect,    // there are none
   kPadded,     // sizes are rounded up first
-  kImperfect,  // loops have fewer iterations in their last round (rest_search.h)
+  kImperfect,  // loops have fewer iterations in their last round (imperfect_search.h)
 };
 
 // Sizes that a dimension of `bound` iterations may have on this chip, rising, `bound` itself first: its next multiples

@@ -29,11 +29,11 @@ bool Space::contains(const std::vector<Count>& sorted, Count value) {
 }
 
 Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-             const HardwareLimits& limits, const base::Budget& budget, bool rests)
+             const HardwareLimits& limits, const base::Budget& budget, bool imperfect)
     : levels_(static_cast<int>(chip.storages.size())),
       all_dimensions_(static_cast<int>(einsum.dimensions.size())),
       dataspaces_(static_cast<int>(einsum.dataspaces.size())),
-      rests_(rests),
+      imperfect_(imperfect),
       relevant_(shape.relevant),
       order_(fixed_orders(mapspace, levels_, all_dimensions_)),
       orders_(levels_) {
@@ -49,7 +49,7 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
   }
   allow_factors(einsum, mapspace);
   list_spatial(chip, mapspace, limits, budget);
-  if (!rests_) list_completable(einsum);
+  if (!imperfect_) list_completable(einsum);
   for (int level = 0; level < levels_; ++level) {
     std::uint32_t must = 0, may = (1u << dataspaces_) - 1;
     for (const Constraint& constraint : mapspace.constraints)
@@ -77,7 +77,7 @@ void Space::allow_factors(const workload::Einsum& einsum, const Mapspace& mapspa
   for (int d = 0; d < all_dimensions_; ++d) {
     const Count bound = einsum.dimensions[d].bound;
     all[d] = base::divisors(bound);
-    if (!rests_) continue;
+    if (!imperfect_) continue;
     // Of a dimension too long for a list, small factors and divisors.
     const Count most = std::min(bound, kMostFactors);
     if (most < bound) complete_ = false;
@@ -294,7 +294,7 @@ double Space::count(const workload::Einsum& einsum) const {
   double total = 1;
   for (int d = 0; d < all_dimensions_; ++d) {
     const Count bound = einsum.dimensions[d].bound;
-    total *= rests_ ? factorisations_with_rests(d, bound) : perfect_factorisations(d, bound);
+    total *= imperfect_ ? factorisations_with_rests(d, bound) : perfect_factorisations(d, bound);
   }
   for (int level = 0; level < levels_; ++level) {
     int free = 0;

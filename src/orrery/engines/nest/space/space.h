@@ -19,7 +19,7 @@
 #include "orrery/describe/workload/einsum.h"
 #include "orrery/engines/nest/model/traffic.h"
 #include "orrery/engines/nest/space/mapspace.h"
-#include "orrery/engines/nest/space/sides.h"
+#include "orrery/engines/nest/space/mesh_axes.h"
 
 namespace orrery::nest {
 
@@ -44,10 +44,11 @@ struct OrderChoice {
 
 class Space {
  public:
-  // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out. With `rests`,
-  // factors need not divide: any up to the bound may be taken, and `completable_inside_spatial` says nothing.
+  // If `budget` has not enough time or memory for all spatial factor vectors, some of them are left out. With
+  // `imperfect`, factors need not divide: any up to the bound may be taken, and `completable_inside_spatial` says
+  // nothing.
   Space(const workload::Einsum& einsum, const machine::Chip& chip, const Mapspace& mapspace, const Shape& shape,
-        const HardwareLimits& limits = {}, const base::Budget& budget = {}, bool rests = false);
+        const HardwareLimits& limits = {}, const base::Budget& budget = {}, bool imperfect = false);
 
   // False when some dimension cannot be factored at all under the constraints on it alone.
   bool possible() const { return possible_; }
@@ -104,7 +105,7 @@ class Space {
   int dataspaces_ = 0;
   bool possible_ = true;
   bool complete_ = true;
-  bool rests_ = false;
+  bool imperfect_ = false;
   double size_ = 0;
   std::vector<int> dimensions_;
   std::vector<base::Count> divisors_;  // how many each dimension's bound has

@@ -23,8 +23,8 @@
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/engines/nest/model/bandwidth_stall.h"
 #include "orrery/engines/nest/model/countable.h"
-#include "orrery/engines/nest/model/throttle.h"
 #include "orrery/engines/nest/sparse/sparse_savings.h"
 #include "orrery/engines/nest/sparse/sparse_tiles.h"
 
@@ -35,14 +35,14 @@ using base::Count;
 namespace {
 
 // Rounding alone does not cost an access.
-Count floor_of(double value) {
+Count lower_bound_of(double value) {
   return base::saturated(std::floor(value + 1e-9 + value * 1e-12));
 }
 Count ceil_of(double value) {
   return base::saturated(std::ceil(value - 1e-9 - value * 1e-12));
 }
 Count share_of(Count count, double share) {
-  return std::min(count, floor_of(static_cast<double>(count) * share));
+  return std::min(count, lower_bound_of(static_cast<double>(count) * share));
 }
 
 Count bits_of(const std::vector<RankCount>& units, const TensorFormat& format) {
@@ -161,7 +161,7 @@ class Account {
     const std::vector<FormatUnits>& units = content(level, s).most_units;
     for (std::size_t r = 0; r < units.size(); ++r)
       bits += units[r].metadata * format.ranks[r].metadata_bits + units[r].payload * format.ranks[r].payload_bits;
-    return floor_of(bits);
+    return lower_bound_of(bits);
   }
 
   void represent(int s) {
@@ -302,10 +302,10 @@ class Account {
     const double dense = static_cast<double>(left);
     const double skipped = design_.aligns_compute ? dense * missing_some : 0;
     const double gated = design_.gates_compute ? dense * (zero_some + (design_.aligns_compute ? 0 : missing_some)) : 0;
-    result.operations.skipped = floor_of(skipped);
-    result.operations.gated = floor_of(gated);
-    result.operations.actual =
-        std::max<Count>(0, left - result.operations.skipped - result.operations.gated - floor_of(dense * none_there));
+    result.operations.skipped = lower_bound_of(skipped);
+    result.operations.gated = lower_bound_of(gated);
+    result.operations.actual = std::max<Count>(
+        0, left - result.operations.skipped - result.operations.gated - lower_bound_of(dense * none_there));
   }
 
   const DataspaceCost& dense_of(int level, int s) const {
@@ -423,9 +423,9 @@ class Account {
         dense.energy_pj = here.data_pj + here.metadata_pj;
         cost.energy_pj += dense.energy_pj;
       }
-      const Throttle slowed =
-          throttle(model_.levels()[static_cast<std::size_t>(level)], cycles, std::span<const Count>(reads),
-                   std::span<const Count>(writes), model_.options().throttle_in_doubles);
+      const BandwidthStall slowed =
+          bandwidth_stall(model_.levels()[static_cast<std::size_t>(level)], cycles, std::span<const Count>(reads),
+                          std::span<const Count>(writes), model_.options().throttle_in_doubles);
       cost.cycles = slowed.cycles;
       cost.throttle = slowed.factor;
       active = std::max(active, slowed.cycles);

@@ -8,10 +8,10 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/numbers/factor.h"
 #include "orrery/engines/nest/model/model.h"
-#include "orrery/engines/nest/search/floor.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/lattice/lattice_problem.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
-#include "orrery/engines/nest/search/remainder/rest_search.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 #include "orrery/engines/nest/space/space.h"
 
 namespace orrery::sweep {
@@ -35,7 +35,7 @@ nest::Optimum optimum_of(const nest::Model& model, const verbs::LayerQuestion& q
     case nest::Factors::kPadded:
       return nest::optimize_padded(model, question.space, objective, search.limits).optimum;
     case nest::Factors::kImperfect:
-      return nest::optimize_with_rests(model, question.space, objective, search.limits).optimum;
+      return nest::optimize_imperfect(model, question.space, objective, search.limits).optimum;
     case nest::Factors::kPerfect:
       break;
   }
@@ -105,8 +105,8 @@ Figures layer_floor(const verbs::LayerQuestion& question, const LayerSearch& sea
     floor_of_any_factors(model, energy, cycles);
     if (search.factors == nest::Factors::kPerfect) {
       const nest::Space space(model.einsum(), model.chip(), question.space, model.shape());
-      energy = nest::floor_of(model, space, nest::Metric::kEnergy);
-      cycles = nest::floor_of(model, space, nest::Metric::kDelay);
+      energy = nest::lower_bound_of(model, space, nest::Metric::kEnergy);
+      cycles = nest::lower_bound_of(model, space, nest::Metric::kDelay);
       if (const auto problem = nest::lattice::describe(model, space)) {
         energy = std::max(energy, nest::lattice::compulsory_pj(*problem));
         cycles = std::max(cycles, std::ceil(nest::lattice::least_cycles(*problem)));

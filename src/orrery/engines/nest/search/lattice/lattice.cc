@@ -1,20 +1,20 @@
-// The lattice search: layouts x keepers, cheapest bound first; inside, a table instead of an enumeration.
+// The lattice search: layouts x what is kept, cheapest bound first; inside, a table instead of an enumeration.
 //
-// Once the fan-outs (a layout) and the keepers of each dataspace are fixed, dataspace s crosses the boundary
-// between its keepers a < b once every t_a(d) * run iterations of d, the one dimension it is blind to. So
+// Once the fan-outs (a layout) and what is kept of each dataspace are fixed, dataspace s crosses the boundary
+// between the levels a < b that keep it once every t_a(d) * run iterations of d, the one dimension it is blind to. So
 //     E = E0 + sum_s sum_boundaries price_s(t_a(d) * run_a(s))
 // with E0 the computes and what the compute units read, and each bandwidth loaded likewise. Bounds, each
 // dropping what cannot beat the best answer (goal.h):
 //     1 layout      every dataspace alone with t * run at its largest, least energy and least loads
-//     2 capacity    each level alone with the cheapest tile that fits it, for all keepers at once
+//     2 capacity    each level alone with the cheapest tile that fits it, for all choices of what to keep at once
 //                   (lattice_capacity.h); then energy and the loads of the scarcest bandwidths together
-//     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads; where many keepers
+//     3 exact       the least energy from the lattice table (lattice_table.h), the same with loads; where many choices
 //                   are left, of all of them at once (lattice_inside.h)
 // Where several bandwidths bind, no single one says how long a mapping takes, but every weighted mean of them does:
 // with weights w that sum to 1, D >= sum_r w_r load_r, and E + mu D >= E + mu sum_r w_r load_r. Both are sums over
 // boundaries, so tables bound them as they bound energy. The weights are learnt (Weights); any are valid.
 // Layouts are listed by rising compute cycles until compulsory energy in so many cycles cannot win, and taken in
-// chunks of growing size, by bound 1. Those of a chunk go by bound 2; within one, keepers are chosen outermost
+// chunks of growing size, by bound 1. Those of a chunk go by bound 2; within one, what to keep is chosen outermost
 // first, so that choices that agree outside share their tables.
 //
 // The cheapest path through a table is a mapping; where its cycles meet their bound it is the optimum of its
@@ -125,7 +125,7 @@ double LatticeSearch::bytes_of_opened() const {
 }
 
 void LatticeSearch::search_layouts(const std::vector<SpatialLayout>& all, double beyond) {
-  std::vector<Start> starts;
+  std::vector<InitialSolution> starts;
   for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
     const Prices prices(problem_, all[k]);
     const double energy_pj = least_chains_pj(problem_, prices);
@@ -161,7 +161,8 @@ bool LatticeSearch::out_of_time() {
   return stopped_;
 }
 
-void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::span<const Start> starts, double beyond) {
+void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::span<const InitialSolution> starts,
+                                 double beyond) {
   std::vector<std::unique_ptr<Opened>> opened;
   Key least{kNever, kNever, kNever};
   for (const Start& start : starts) {
@@ -195,7 +196,7 @@ void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::spa
     const std::size_t few = few_candidates(here);
     if (list_candidates(here, few + 1) && !stopped_ && here.candidates.size() <= few) leave(here.bound);
     if (here.candidates.size() > few)
-      search_all_keepers(here);
+      search_all_keeps(here);
     else
       descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
     opened[k].reset();
@@ -228,19 +229,18 @@ void LatticeSearch::probe(Opened& here) {
   for (std::size_t k = 0; k < here.criteria.size(); ++k) {
     Table& table = *here.tables[k];
     if (k == kScarce || goal_.drop(here.bound)) continue;
-    const Keepers& keepers = *here.likely[k];
-    for (int i = static_cast<int>(problem_.levels.size()) - 1; i >= 0; --i) table.set_level(i, keepers, any);
+    const Keeps& keeps = *here.likely[k];
+    for (int i = static_cast<int>(problem_.levels.size()) - 1; i >= 0; --i) table.set_level(i, keeps, any);
     // A table that was cut short cannot be used; small ones never are.
     if (points_of(here.boundaries) > kQuickPoints && out_of_time()) return;
     const int start = cheapest(table).second;
-    if (start >= 0)
-      leaf(here.prices, table, keepers, path_from(table, static_cast<int>(problem_.levels.size()), start));
+    if (start >= 0) leaf(here.prices, table, keeps, path_from(table, static_cast<int>(problem_.levels.size()), start));
   }
 }
 
-Key LatticeSearch::leaf(const Prices& prices, const Table& table, const Keepers& keepers, const Path& path) {
+Key LatticeSearch::leaf(const Prices& prices, const Table& table, const Keeps& keeps, const Path& path) {
   ++tally_.evaluated;
-  const Mapping mapping = mapping_of(problem_, prices.layout(), keepers, table, path);
+  const Mapping mapping = mapping_of(problem_, prices.layout(), keeps, table, path);
   const Evaluation evaluation = problem_.model->evaluate(mapping);
   if (goal_.too_many_cycles(evaluation)) return {kNever, kNever, kNever};
   if (goal_.offer(mapping, evaluation))

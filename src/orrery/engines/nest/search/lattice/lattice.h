@@ -1,7 +1,7 @@
 // Exact search without enumeration, for matrix products whose inner loops are free.
 //
 // With three dataspaces, each independent of exactly one of three dimensions ("blind" to it), a dataspace's traffic
-// depends on the factor chain of that one dimension alone. Once the fan-outs and the keepers are fixed, the least
+// depends on the factor chain of that one dimension alone. Once the fan-outs and what is kept are fixed, the least
 // energy of everything outside a level is a function of the tile below it, computed for all tiles at once on the
 // lattice of divisors (lattice.cc). That turns 10^17 mappings into a few thousand table entries.
 #pragma once

@@ -89,8 +89,8 @@ enum : int { kEnergy, kTogether, kScarce, kCriteria };
 // A figure by each criterion; those not in use are 0.
 using Least = std::array<double, kCriteria>;
 
-// Which levels keep each dataspace: bit a of keepers[s].
-using Keepers = Triple<std::uint32_t>;
+// Which levels keep each dataspace: bit a of keeps[s].
+using Keeps = Triple<std::uint32_t>;
 
 // Tables filled as they are asked for. Borrows its arguments.
 class Boundaries {
@@ -102,7 +102,7 @@ class Boundaries {
   const Axis& axis(int d) const { return *axis_[d]; }
 
   const Boundary& at(int s, int a, int b);
-  // What the compute units read from the innermost of the keepers.
+  // What the compute units read from the innermost of what is kept.
   double innermost_pj(int s, int b) const { return innermost_pj_[s][b]; }
   const Loads& innermost_loads(int s, int b) const { return innermost_loads_[s][b]; }
   // Per point of the lattice (dimension 0 slowest), its divisors by index.
@@ -137,8 +137,8 @@ class Boundaries {
 };
 
 // The keeper next outside level a, or -1.
-inline int next_keeper(std::uint32_t keepers, int a) {
-  const std::uint32_t outer = keepers >> (a + 1);
+inline int next_keeper(std::uint32_t keeps, int a) {
+  const std::uint32_t outer = keeps >> (a + 1);
   return outer == 0 ? -1 : a + 1 + __builtin_ctz(outer);
 }
 

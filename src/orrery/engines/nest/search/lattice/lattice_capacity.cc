@@ -1,4 +1,4 @@
-// The shortest path has, at each level, a state for each triple of next keepers and an edge for each subset
+// The shortest path has, at each level, a state for each triple of next levels that keep and an edge for each subset
 // kept: 8 * sum of (levels - a)^3 edges, each a scan of one list of tiles the first time.
 #include "orrery/engines/nest/search/lattice/lattice_capacity.h"
 
@@ -125,18 +125,18 @@ void CapacityBound::fill() {
     Outer outer{0, 0, 0};
     for (int a = levels_ - 1; a >= 0; --a) {
       const std::uint32_t kept = choice[slot(a, outer)][k];
-      for (int s = 0; s < kSpaces; ++s) keepers_of_least_[k][s] |= (kept >> s & 1) << a;
+      for (int s = 0; s < kSpaces; ++s) keeps_of_least_[k][s] |= (kept >> s & 1) << a;
       outer = within(a, kept, outer);
     }
   }
 }
 
-Loads CapacityBound::loads_of(const Keepers& keepers) {
+Loads CapacityBound::loads_of(const Keeps& keeps) {
   Loads loads{};
   Outer outer{0, 0, 0};
   for (int a = levels_ - 1; a >= 0; --a) {
     std::uint32_t kept = 0;
-    for (int s = 0; s < kSpaces; ++s) kept |= (keepers[s] >> a & 1) << s;
+    for (int s = 0; s < kSpaces; ++s) kept |= (keeps[s] >> a & 1) << s;
     const Term& own = term(a, kept, outer);
     for (int r = 0; r < problem_.resources; ++r) loads[r] += own.chosen[r];
     outer = within(a, kept, outer);

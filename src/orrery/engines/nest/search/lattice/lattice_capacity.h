@@ -1,5 +1,5 @@
 // The capacity-aware bound of the lattice search: each level on its own with the cheapest tile that fits it,
-// for all choices of keepers at once.
+// for all choices of what to keep at once.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace orrery::nest::lattice {
 
-// A choice of keepers with what it costs at least.
+// A choice of what to keep with what it costs at least.
 struct Candidate {
-  Keepers keepers{};
+  Keeps keeps{};
   Least terms{};  // what the capacity bound says
   double cycles = 0;
   Least least{};  // what is known by now
@@ -27,9 +27,9 @@ struct Candidate {
 // Under one layout. Prices fall as tiles grow, so only tiles that no other fitting one contains matter. One
 // dataspace per level is priced with its run at its largest, since only the innermost loop outside gives one.
 // What a level costs depends on what it keeps and where each of that is kept next outside, so the least over
-// all keepers is a shortest path, level by level from the compute units outwards. Where few keepers are in
-// question, listing them under a simpler bound for the levels not yet chosen, each dataspace on its own, comes
-// to less. Borrows its arguments.
+// all choices of what to keep is a shortest path, level by level from the compute units outwards. Where few choices are
+// in question, listing them under a simpler bound for the levels not yet chosen, each dataspace on its own, comes to
+// less. Borrows its arguments.
 class CapacityBound {
  public:
   // Boundaries of dataspace s that take more than most[s] cycles of a resource are forbidden.
@@ -56,11 +56,11 @@ class CapacityBound {
   // The same by each criterion when the tile of some level outside a is t, by point t of the lattice: every tile
   // and run of a lies within t, or a's tile is t itself. Empty where the lattice is too large to list it.
   const std::vector<double>& term_within(int a, std::uint32_t kept, const Outer& outer, int criterion);
-  // Levels 0 .. a and the reads of the compute units, at least, whatever the keepers; a = -1: the latter.
+  // Levels 0 .. a and the reads of the compute units, at least, whatever what is kept; a = -1: the latter.
   Least below(int a, const Outer& outer) const;
   bool allowed(int a, std::uint32_t kept) const;
 
-  // Every choice of keepers whose bounds `keep` accepts. `keep` is asked of partial choices, too, with what any
+  // Every choice of what to keep whose bounds `keep` accepts. `keep` is asked of partial choices, too, with what any
   // completion costs at least. False, and not all of them, when more than so many choices would be looked at.
   template <typename Keep>
   bool list(const Keep& keep, std::vector<Candidate>& into, int looks = std::numeric_limits<int>::max()) {
@@ -72,16 +72,16 @@ class CapacityBound {
   bool filled() const { return !below_.empty(); }
   // All levels; infinite where nothing fits.
   Least least() const { return below(levels_ - 1, {0, 0, 0}); }
-  // Keepers of the least by a criterion.
-  const Keepers& keepers_of_least(int criterion) const { return keepers_of_least_[criterion]; }
+  // Keeps of the least by a criterion.
+  const Keeps& keeps_of_least(int criterion) const { return keeps_of_least_[criterion]; }
 
   // The loads of the tiles that the terms of least energy are made of.
-  Loads loads_of(const Keepers& keepers);
+  Loads loads_of(const Keeps& keeps);
 
  private:
   template <typename Keep>
-  bool extend(int a, const Outer& outer, const Keepers& keepers, const Least& outside, const Loads& loads,
-              const Keep& keep, std::vector<Candidate>& into, int& looks) {
+  bool extend(int a, const Outer& outer, const Keeps& keeps, const Least& outside, const Loads& loads, const Keep& keep,
+              std::vector<Candidate>& into, int& looks) {
     for (std::uint32_t kept = 0; kept < 1u << kSpaces; ++kept) {
       if (!allowed(a, kept)) continue;
       if (--looks < 0) return false;
@@ -90,11 +90,11 @@ class CapacityBound {
       const Least inside = below(a - 1, inner);
       if (own.cost[kEnergy] == kNever || inside[kEnergy] == kNever) continue;
       Least here = outside;
-      Candidate next{keepers, inside, boundaries_.prices().layout().cycles};
+      Candidate next{keeps, inside, boundaries_.prices().layout().cycles};
       for (int k = 0; k < kCriteria; ++k) next.terms[k] += here[k] += own.cost[k];
       next.least = next.terms;
       Loads sum = loads;
-      for (int s = 0; s < kSpaces; ++s) next.keepers[s] |= (kept >> s & 1) << a;
+      for (int s = 0; s < kSpaces; ++s) next.keeps[s] |= (kept >> s & 1) << a;
       for (int r = 0; r < problem_.resources; ++r) {
         sum[r] += own.least[r];
         if (a == 0)
@@ -104,7 +104,7 @@ class CapacityBound {
       if (!keep(next)) continue;
       if (a == 0)
         into.push_back(next);
-      else if (!extend(a - 1, inner, next.keepers, here, sum, keep, into, looks))
+      else if (!extend(a - 1, inner, next.keeps, here, sum, keep, into, looks))
         return false;
     }
     return true;
@@ -132,7 +132,7 @@ class CapacityBound {
   std::map<std::size_t, std::array<std::vector<double>, kCriteria>> terms_within_;
   Triple<std::vector<Least>> chain_;  // [dataspace][level][outer]: levels 0 .. a, every run at its largest
   std::vector<Least> below_;          // [slot]
-  std::array<Keepers, kCriteria> keepers_of_least_{};
+  std::array<Keeps, kCriteria> keeps_of_least_{};
 };
 
 }  // namespace orrery::nest::lattice

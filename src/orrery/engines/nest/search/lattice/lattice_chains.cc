@@ -19,7 +19,7 @@ std::uint32_t must_keep(const LatticeProblem& problem, int s) {
   return must;
 }
 
-// Shortest path over the keepers of dataspace s, every run at its largest: innermost(b) and crossing(a, b) add up.
+// Shortest path over what is kept of dataspace s, every run at its largest: innermost(b) and crossing(a, b) add up.
 template <typename Innermost, typename Crossing>
 double least_chain(const LatticeProblem& problem, int s, const Innermost& innermost, const Crossing& crossing) {
   const int levels = static_cast<int>(problem.levels.size());

@@ -5,10 +5,10 @@
 
 namespace orrery::nest::lattice {
 
-// Energy of the cheapest keepers of each dataspace, computes apart.
+// Energy of each dataspace, kept where that is cheapest, computes apart.
 double least_chains_pj(const LatticeProblem& problem, const Prices& prices);
 
-// The loads of the keepers of dataspace s that load each resource the least.
+// The loads of what is kept of dataspace s that load each resource the least.
 Loads least_chain_loads(Boundaries& boundaries, int s);
 
 }  // namespace orrery::nest::lattice

@@ -1,4 +1,4 @@
-// Keepers chosen one by one, outermost level first, so that choices that agree outside share their tables.
+// Keeps chosen one by one, outermost level first, so that choices that agree outside share their tables.
 //
 // After each level the tables say what everything outside costs by the tile below it. A choice is dropped where no tile
 // that may stand there can lead to something better with what the levels inside cost at least. Of a choice that is
@@ -33,7 +33,7 @@ void LatticeSearch::descend(Opened& here, int i, const CapacityBound::Outer& out
   std::array<Group, 1u << kSpaces> groups;
   for (const Candidate& candidate : candidates) {
     std::uint32_t kept = 0;
-    for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keepers[s] >> (i - 1) & 1) << s;
+    for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keeps[s] >> (i - 1) & 1) << s;
     Group& group = groups[kept];
     group.bound = std::min(group.bound, bound_of(here, candidate.least, candidate.cycles));
     group.energy_pj = std::min(group.energy_pj, candidate.least[kEnergy]);
@@ -54,7 +54,7 @@ void LatticeSearch::descend(Opened& here, int i, const CapacityBound::Outer& out
     for (int k = 0; k < kCriteria; ++k) sum[k] += terms[k];
     for (std::size_t k = 0; k < here.tables.size() && !group.members.empty(); ++k) {
       if (out_of_time()) return;
-      here.tables[k]->set_level(i - 1, group.members.front().keepers, most);
+      here.tables[k]->set_level(i - 1, group.members.front().keeps, most);
       if (out_of_time()) return;
       const double outside = least_of_tiles(*here.tables[k], i - 1);
       if (outside == kNever) {
@@ -99,7 +99,7 @@ bool LatticeSearch::any_tile(const Opened& here, int i, CapacityBound::Outer out
   const std::size_t criteria = here.tables.size();
   for (int a = i - 1; a >= 0; --a) {
     std::uint32_t kept = 0;
-    for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keepers[s] >> a & 1) << s;
+    for (int s = 0; s < kSpaces; ++s) kept |= (candidate.keeps[s] >> a & 1) << s;
     for (std::size_t k = 0; k < criteria; ++k) {
       const std::vector<double>& term = here.capacity->term_within(a, kept, outer, static_cast<int>(k));
       if (term.empty()) return true;
@@ -129,15 +129,15 @@ void LatticeSearch::search_candidate(Opened& here, const Candidate& candidate) {
   Loads innermost{};
   double base_pj = problem_.compute_pj;
   for (int s = 0; s < kSpaces; ++s) {
-    const int a = __builtin_ctz(candidate.keepers[s]);
+    const int a = __builtin_ctz(candidate.keeps[s]);
     base_pj += boundaries.innermost_pj(s, a);
     for (int r = 0; r < problem_.resources; ++r) innermost[r] += boundaries.innermost_loads(s, a)[r];
   }
   Loads least = innermost;
   for (int s = 0; s < kSpaces; ++s)
     for (int a = 0; a < static_cast<int>(problem_.levels.size()); ++a) {
-      const int b = next_keeper(candidate.keepers[s], a);
-      if (!(candidate.keepers[s] >> a & 1) || b < 0) continue;
+      const int b = next_keeper(candidate.keeps[s], a);
+      if (!(candidate.keeps[s] >> a & 1) || b < 0) continue;
       for (const Boundary::Load& load : boundaries.at(s, a, b).loads) least[load.resource] += load.cycles.back();
     }
   const double cycles = std::max({here.cycles, candidate.cycles, here.prices.cycles(least)});
@@ -149,29 +149,29 @@ void LatticeSearch::search_candidate(Opened& here, const Candidate& candidate) {
     return;
   }
   const Path path = path_from(table, static_cast<int>(problem_.levels.size()), start);
-  const Key found = leaf(here.prices, table, candidate.keepers, path);
+  const Key found = leaf(here.prices, table, candidate.keeps, path);
   if (compare(found, bound, objective_.size()) <= 0) return;
-  bottleneck_ = scarcest(loads_of(boundaries, candidate.keepers, table, path, innermost), cycles);
+  bottleneck_ = scarcest(loads_of(boundaries, candidate.keeps, table, path, innermost), cycles);
   const Table* together = nullptr;
   if (here.tables.size() > kTogether) {
     together = here.tables[kTogether].get();
     const Path other = path_from(*together, static_cast<int>(problem_.levels.size()), cheapest(*together).second);
-    leaf(here.prices, *together, candidate.keepers, other);
+    leaf(here.prices, *together, candidate.keeps, other);
     if (here.inside.empty() && !here.learnt) {
       here.learnt = true;
       const double compute = here.prices.layout().cycles;
       const Table& slow = *here.tables[kScarce];
       slow_ = here.slow, traded_ = here.traded;
       slow_.answer(
-          loads_of(boundaries, candidate.keepers, slow,
+          loads_of(boundaries, candidate.keeps, slow,
                    path_from(slow, static_cast<int>(problem_.levels.size()), cheapest(slow).second), innermost),
           compute, problem_.resources);
-      traded_.answer(loads_of(boundaries, candidate.keepers, *together, other, innermost), compute, problem_.resources);
+      traded_.answer(loads_of(boundaries, candidate.keeps, *together, other, innermost), compute, problem_.resources);
     }
   }
   const Table* scarce = together ? here.tables[kScarce].get() : nullptr;
   const LabelProblem labels{boundaries,
-                            candidate.keepers,
+                            candidate.keeps,
                             table,
                             together,
                             scarce,
@@ -187,7 +187,7 @@ void LatticeSearch::search_candidate(Opened& here, const Candidate& candidate) {
                             in_room(budget_.room() / 8, kOfLabel, 1000, static_cast<double>(limits_.most_labels)),
                             in_room(budget_.room() / 32, kOfLabel, 1000, 1e9)};
   search_labels(
-      labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keepers, one); },
+      labels, goal_, [&](const Path& one) { leaf(here.prices, table, candidate.keeps, one); },
       [&] { return out_of_time(); }, tally_);
 }
 

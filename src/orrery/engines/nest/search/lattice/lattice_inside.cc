@@ -1,4 +1,4 @@
-// The lattice table (lattice_table.h) turned inside out, with the keepers left open. Seen from outside, what the
+// The lattice table (lattice_table.h) turned inside out, with what is kept left open. Seen from outside, what the
 // levels up to a cost depends on three things only: where each dataspace is kept next outside (o), the tile that is
 // handed in (t), and the run that is under way. So with x the tile of level a,
 //
@@ -9,9 +9,9 @@
 //     = min over c and x, a proper divisor of t in c, a divisor in the others, of  Z_a(o, c, x, t(c))
 //
 // infinite where x overfills a; o' is o with a for what it keeps. Level 0 closes with what the compute units read. The
-// least of a layout over all keepers, tiles and orders is then known exactly without trying keepers one by one, and
-// what a choice of the outer keepers costs at least, too: the table outside plus F inside, tile by tile.
-// That a run may be taken to end at the next level that iterates is the shift lemma of lattice_table.h.
+// least of a layout over all choices of what to keep, tiles and orders is then known exactly without trying them one by
+// one, and what a choice for the outer levels costs at least, too: the table outside plus F inside, tile by tile. That
+// a run may be taken to end at the next level that iterates is the shift lemma of lattice_table.h.
 //
 // The eight subsets that a level may keep are not tried for each o. A dataspace that is kept is next kept at a for
 // the levels inside, wherever it was outside: that place decides its price only. So with the dataspaces decided one
@@ -20,7 +20,7 @@
 //
 // Cost: for each of (levels - a)^3 states of o, one pass over the points and multiples along each dimension, and three
 // over those of tiles that fit; in the nearest cache some tenths of a nanosecond a figure. On the small lattices of
-// chips with many levels that is a millisecond, in the place of thousands of choices of keepers.
+// chips with many levels that is a millisecond, in the place of thousands of choices of what to keep.
 #include "orrery/engines/nest/search/lattice/lattice_inside.h"
 
 #include <algorithm>
@@ -438,7 +438,7 @@ Inside::Found Inside::cheapest() {
       if (!(kept.subset >> s & 1)) continue;
       const int d = problem_.blind[s];
       if (outer[s] > 0) boundaries_.add(s, a, outer[s] - 1, d == at.c ? at.pair.reached : at.x[d], loads);
-      found.keepers[s] |= 1u << a;
+      found.keeps[s] |= 1u << a;
     }
     outer = CapacityBound::within(a, kept.subset, outer);
     if (a == 0) {

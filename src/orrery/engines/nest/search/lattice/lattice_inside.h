@@ -1,4 +1,4 @@
-// The least that the levels inside a tile cost, over all choices of keepers at once.
+// The least that the levels inside a tile cost, over all choices of what to keep at once.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Inside {
     const std::size_t side = levels + 1;
     return ((static_cast<std::size_t>(a) * side + outer[0]) * side + outer[1]) * side + outer[2];
   }
-  // Those that may be in a choice of keepers whose energy, as the capacity bound has it, is not above `most_pj`.
+  // Those that may be in a choice of what to keep whose energy, as the capacity bound has it, is not above `most_pj`.
   static Choices choices_below(CapacityBound& capacity, int levels, double most_pj);
 
   // Boundaries of dataspace s that take more than most[s] cycles of a resource are forbidden.
@@ -49,7 +49,7 @@ class Inside {
   double least();
   // One that costs so much.
   struct Found {
-    Keepers keepers{};
+    Keeps keeps{};
     Path path;
     Loads loads{};
   };

@@ -90,8 +90,8 @@ class LabelSearch {
     Loads most = p_.innermost;
     for (int s = 0; s < kSpaces; ++s)
       for (int a = 0; a < levels_; ++a) {
-        const int b = next_keeper(p_.keepers[s], a);
-        if ((p_.keepers[s] >> a & 1) && b >= 0) p_.boundaries.add(s, a, b, 0, most);
+        const int b = next_keeper(p_.keeps[s], a);
+        if ((p_.keeps[s] >> a & 1) && b >= 0) p_.boundaries.add(s, a, b, 0, most);
       }
     for (int r = 0; r < problem_.resources; ++r) {
       const bool weighs = weighted_ && (p_.slow[r] > 0 || p_.traded[r] > 0);
@@ -115,8 +115,8 @@ class LabelSearch {
         settled_[a * active_.size() + r] = settled_[(a + 1) * active_.size() + r];
       }
       for (int s = 0; s < kSpaces; ++s) {
-        const int b = next_keeper(p_.keepers[s], a);
-        if (!(p_.keepers[s] >> a & 1) || b < 0) continue;
+        const int b = next_keeper(p_.keeps[s], a);
+        if (!(p_.keeps[s] >> a & 1) || b < 0) continue;
         const std::size_t reuses = table_.axis(problem_.blind[s]).value.size();
         for (const Boundary::Load& load : p_.boundaries.at(s, a, b).loads) {
           const auto place = std::find(active_.begin(), active_.end(), load.resource);

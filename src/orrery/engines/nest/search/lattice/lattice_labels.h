@@ -1,4 +1,4 @@
-// The best mapping under one layout and choice of keepers, where a bandwidth binds: labels on the lattice.
+// The best mapping under one layout and choice of what to keep, where a bandwidth binds: labels on the lattice.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace orrery::nest::lattice {
 
-// One layout and choice of keepers, its tables and what every mapping of it costs beside them.
+// One layout and choice of what to keep, its tables and what every mapping of it costs beside them.
 struct LabelProblem {
   Boundaries& boundaries;
-  const Keepers& keepers;
+  const Keeps& keeps;
   const Table& table;         // energy
   const Table* together;      // energy plus mu per cycle of the mean of all resources by `traded`, or null
   const Table* scarce;        // the mean by `slow`, where there is `together`

@@ -8,8 +8,8 @@ namespace orrery::nest::lattice {
 
 using base::Count;
 
-Mapping mapping_of(const LatticeProblem& problem, const SpatialLayout& layout, const Keepers& keepers,
-                   const Table& table, const Path& path) {
+Mapping mapping_of(const LatticeProblem& problem, const SpatialLayout& layout, const Keeps& keeps, const Table& table,
+                   const Path& path) {
   const workload::Einsum& einsum = problem.model->einsum();
   const Space& space = *problem.space;
   const std::size_t all = einsum.dimensions.size();
@@ -27,7 +27,7 @@ Mapping mapping_of(const LatticeProblem& problem, const SpatialLayout& layout, c
     level.temporal_order = space.full_temporal_order(i, {});
     const int a = problem.label_of(i);
     for (int s = 0; s < kSpaces; ++s)
-      if (a >= 0 && (keepers[s] >> a & 1)) level.keep |= 1u << s;
+      if (a >= 0 && (keeps[s] >> a & 1)) level.keep |= 1u << s;
   }
   Triple<Count> before{1, 1, 1};
   for (const Table::Step& step : path) {
@@ -61,7 +61,7 @@ Path path_from(const Table& table, int levels, int start) {
   return path;
 }
 
-Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& table, const Path& path, Loads loads) {
+Loads loads_of(Boundaries& boundaries, const Keeps& keeps, const Table& table, const Path& path, Loads loads) {
   const LatticeProblem& problem = boundaries.problem();
   const int levels = static_cast<int>(problem.levels.size());
   for (std::size_t k = 0; k < path.size(); ++k) {
@@ -72,8 +72,8 @@ Loads loads_of(Boundaries& boundaries, const Keepers& keepers, const Table& tabl
       if (k + 1 < path.size() && path[k + 1].innermost == problem.blind[s])
         reuse = table.at(path[k + 1].point)[problem.blind[s]];
       for (int a = path[k].level; a < end; ++a) {
-        const int b = next_keeper(keepers[s], a);
-        if ((keepers[s] >> a & 1) && b >= 0) boundaries.add(s, a, b, reuse, loads);
+        const int b = next_keeper(keeps[s], a);
+        if ((keeps[s] >> a & 1) && b >= 0) boundaries.add(s, a, b, reuse, loads);
       }
     }
   }

@@ -1,8 +1,8 @@
 // A layout made ready: what every mapping under it costs at least, by bounds that need no table.
 //
 // Each dataspace alone, then each level alone with the cheapest tile that fits it (lattice_capacity.h), by energy;
-// where a bandwidth binds, once more by the cycles of the scarcest and by both together. Few choices of keepers are
-// listed right away, each with its own bound. Cost: tens of microseconds where nothing can be better, which is the
+// where a bandwidth binds, once more by the cycles of the scarcest and by both together. Few choices of what to keep
+// are listed right away, each with its own bound. Cost: tens of microseconds where nothing can be better, which is the
 // usual case.
 #include <algorithm>
 
@@ -133,7 +133,7 @@ bool LatticeSearch::bound(Opened& here, double least_pj) {
       for (const Candidate& one : here.candidates) {
         here.bound = std::min(here.bound, bound_of(here, one.terms, one.cycles));
         for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
-          if (one.terms[k] < least[k]) least[k] = one.terms[k], here.likely[k] = one.keepers;
+          if (one.terms[k] < least[k]) least[k] = one.terms[k], here.likely[k] = one.keeps;
       }
       stopped_ = stopped_ || clock.was_spent();
       return !here.candidates.empty() && !stopped_;
@@ -147,7 +147,7 @@ bool LatticeSearch::bound(Opened& here, double least_pj) {
   }
   if (here.capacity->least()[kEnergy] == kNever) return false;
   for (std::size_t k = 0; k < std::min<std::size_t>(here.criteria.size(), kScarce); ++k)
-    here.likely[k] = here.capacity->keepers_of_least(static_cast<int>(k));
+    here.likely[k] = here.capacity->keeps_of_least(static_cast<int>(k));
   here.bound = bound_of(here, here.capacity->least(), 0);
   return !goal_.drop(here.bound);
 }

@@ -2,8 +2,8 @@
 //
 //     lattice.cc          chunks of layouts, from the quick ones to the slow ones; answers
 //     lattice_open.cc     a layout is made ready, with the bounds that need no table
-//     lattice_keepers.cc  all keepers under one layout, bounded together
-//     lattice_descend.cc  keepers one by one, from the outermost level inwards; the mappings of one choice
+//     lattice_keeps.cc  all choices of what to keep under one layout, bounded together
+//     lattice_descend.cc  what to keep, choice by choice, from the outermost level inwards; the mappings of one choice
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@
 namespace orrery::nest::lattice {
 
 // A layout with what every mapping under it costs at least.
-struct Start {
+struct InitialSolution {
   Key bound{};
   std::size_t layout = 0;
   double energy_pj = 0;
 };
 
-// Choices of keepers of a layout beyond which their common bound costs less than they do one by one.
+// Choices of what a layout keeps beyond which their common bound costs less than they do one by one.
 inline constexpr int kFewLooks = 5000;
 // Points of a lattice that is searched almost at once, without a look at the clock.
 inline constexpr double kQuickPoints = 10'000;
@@ -98,8 +98,8 @@ class LatticeSearch {
     Prices prices;
     Boundaries boundaries;
     std::unique_ptr<CapacityBound> capacity;
-    std::vector<Candidate> candidates;                   // all that may be better, where they are few
-    std::array<std::optional<Keepers>, kScarce> likely;  // keepers of the least energy, and of the least together
+    std::vector<Candidate> candidates;                 // all that may be better, where they are few
+    std::array<std::optional<Keeps>, kScarce> likely;  // of the least energy, and of the least together
     Key bound{};
     double least_pj = 0;                  // by bound 1
     double cycles = 0;                    // at least
@@ -109,7 +109,7 @@ class LatticeSearch {
     Weights slow, traded;                         // of the cycles alone, of energy and cycles together
     bool learnt = false;                          // whether they have been answered here
     std::vector<std::unique_ptr<Table>> tables;   // by criterion
-    std::vector<std::unique_ptr<Inside>> inside;  // likewise, where there are many keepers to try
+    std::vector<std::unique_ptr<Inside>> inside;  // likewise, where there are many choices to try
     Inside::Choices choices;                      // those that are left then
   };
 
@@ -137,38 +137,39 @@ class LatticeSearch {
   bool bound(Opened& here, double least_pj);
 
   // `beyond`: the bound of all later chunks.
-  void search_chunk(const std::vector<SpatialLayout>& all, std::span<const Start> starts, double beyond);
+  void search_chunk(const std::vector<SpatialLayout>& all, std::span<const InitialSolution> starts, double beyond);
 
   // Those that may be better, where they are not listed yet. Whether it stopped short of all of them.
   bool list_candidates(Opened& here, std::size_t most);
 
   void make_tables(Opened& here);
 
-  // Mappings that are probably good: the cheapest ones with the keepers that the capacity bound ranks first.
+  // Mappings that are probably good: the cheapest ones with what is kept that the capacity bound ranks first.
   void probe(Opened& here);
 
   bool drop(const Opened& here, const Candidate& candidate) const;
 
-  // The candidates agree on the keepers of levels i and outwards, for which the tables are set; `outer` and
+  // The candidates agree on what is kept of levels i and outwards, for which the tables are set; `outer` and
   // `terms` are where those keep each dataspace and what the capacity bound says of them.
   void descend(Opened& here, int i, const CapacityBound::Outer& outer, const Least& terms,
                const std::vector<Candidate>& candidates);
 
-  // So many choices of keepers are tried one by one in the time that it takes to bound all of them together.
+  // So many choices of what to keep are tried one by one in the time that it takes to bound all of them together.
   std::size_t few_candidates(const Opened& here) const;
 
-  // All keepers under one layout, bounded together by each criterion (lattice_inside.h) before any is tried.
-  void search_all_keepers(Opened& here);
+  // All choices of what to keep under one layout, bounded together by each criterion (lattice_inside.h) before any is
+  // tried.
+  void search_all_keeps(Opened& here);
 
   // Weights that are tried for one layout at most.
   static int rounds_of(const Opened& here);
 
-  // As descend(), with no list of candidates: `keepers` are those of levels i and outwards, `loads` what they load at
+  // As descend(), with no list of candidates: `keeps` are those of levels i and outwards, `loads` what they load at
   // least.
-  void descend_all(Opened& here, int i, const CapacityBound::Outer& outer, const Keepers& keepers, const Least& terms,
+  void descend_all(Opened& here, int i, const CapacityBound::Outer& outer, const Keeps& keeps, const Least& terms,
                    const Loads& loads, const Triple<Loads>& most);
 
-  // Whether some tile at level i, with whatever keepers further in, may lead to something better.
+  // Whether some tile at level i, whatever is kept further in, may lead to something better.
   bool any_tile_of_all(const Opened& here, int i, const CapacityBound::Outer& outer, double cycles);
 
   static double least_of_tiles(const Table& table, int i);
@@ -177,10 +178,10 @@ class LatticeSearch {
   // lead to something better. `outer` is what the levels inside see.
   bool any_tile(const Opened& here, int i, CapacityBound::Outer outer, const Candidate& candidate) const;
 
-  // All keepers are chosen and the tables set.
+  // All levels are chosen and the tables set.
   void search_candidate(Opened& here, const Candidate& candidate);
 
-  Key leaf(const Prices& prices, const Table& table, const Keepers& keepers, const Path& path);
+  Key leaf(const Prices& prices, const Table& table, const Keeps& keeps, const Path& path);
 
   const LatticeProblem& problem_;
   const std::vector<Metric>& objective_;

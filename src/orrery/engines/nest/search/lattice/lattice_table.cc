@@ -33,14 +33,14 @@ Table::Table(Boundaries& boundaries, const Criterion& criterion, const base::Bud
     close_[s].assign(static_cast<std::size_t>(levels_) * (levels_ + 1) * size_[problem_->blind[s]], 0);
 }
 
-void Table::set_level(int i, const Keepers& keepers, const Triple<Loads>& most) {
+void Table::set_level(int i, const Keeps& keeps, const Triple<Loads>& most) {
   std::uint32_t kept = 0;
-  for (int s = 0; s < kSpaces; ++s) kept |= (keepers[s] >> i & 1) << s;
+  for (int s = 0; s < kSpaces; ++s) kept |= (keeps[s] >> i & 1) << s;
   std::vector<double>& value = value_[i];
   value.assign(points_, kNever);
   fits_[i] = &boundaries_->fits(i, kept);
   if (i == 0) starts_ = &boundaries_->starts(kept);
-  fill_close(i, keepers, most);
+  fill_close(i, keeps, most);
   // Trying every multiple of a few tiles costs less than sweeping over all of them.
   if (tiles(i).size() * 8 < static_cast<std::size_t>(points_))
     fill_few(i);
@@ -49,12 +49,12 @@ void Table::set_level(int i, const Keepers& keepers, const Triple<Loads>& most) 
   if (i > 0) fill_above(i);
 }
 
-void Table::fill_close(int i, const Keepers& keepers, const Triple<Loads>& most) {
+void Table::fill_close(int i, const Keeps& keeps, const Triple<Loads>& most) {
   for (int s = 0; s < kSpaces; ++s) {
     const std::size_t reuses = size_[problem_->blind[s]];
     std::vector<double> price(reuses, 0);
-    const int b = next_keeper(keepers[s], i);
-    if ((keepers[s] >> i & 1) && b >= 0) {
+    const int b = next_keeper(keeps[s], i);
+    if ((keeps[s] >> i & 1) && b >= 0) {
       const Boundary& boundary = boundaries_->at(s, i, b);
       price = criterion_.price(boundary);
       for (const Boundary::Load& load : boundary.loads)

@@ -26,10 +26,10 @@ class Table {
   // Without any level. Prices are those of `criterion`. Borrows its arguments.
   Table(Boundaries& boundaries, const Criterion& criterion, const base::Budget& budget);
 
-  // Adds or changes level i; the levels outside it stand, those inside it are void. Of `keepers` the bits from i
+  // Adds or changes level i; the levels outside it stand, those inside it are void. Of `keeps` the bits from i
   // outwards count. Boundaries of dataspace s from level i that take more than most[s] cycles of a resource
   // are forbidden. Incomplete and not to be used where the budget is spent.
-  void set_level(int i, const Keepers& keepers, const Triple<Loads>& most);
+  void set_level(int i, const Keeps& keeps, const Triple<Loads>& most);
 
   int points() const { return points_; }
   int full() const { return points_ - 1; }  // t = left
@@ -60,7 +60,7 @@ class Table {
   Step cheapest(int i, int point) const;
 
  private:
-  void fill_close(int i, const Keepers& keepers, const Triple<Loads>& most);
+  void fill_close(int i, const Keeps& keeps, const Triple<Loads>& most);
   void fill_few(int i);
   void fill_all(int i);
   void fill_above(int i);

@@ -70,9 +70,9 @@ void expect_equal(const std::vector<double>& a, const std::vector<double>& b, st
 }
 
 // However few there are.
-SearchRules keepers_together() {
+SearchRules keeps_together() {
   SearchRules rules;
-  rules.few_keepers = 0;
+  rules.few_keeps = 0;
   return rules;
 }
 
@@ -100,7 +100,7 @@ TEST_P(LatticeEquals, BranchAndBoundOnRandomProducts) {
     EXPECT_TRUE(is_legal(instance.einsum, instance.chip, *found->mapping)) << "seed " << seed;
     EXPECT_TRUE(is_allowed(instance.einsum, instance.chip, *found->mapping, instance.space)) << "seed " << seed;
     expect_equal(metrics(found->evaluation, objective), metrics(expected.evaluation, objective), seed);
-    const std::optional<Optimum> together = optimize_on_lattice(model, space, objective, keepers_together(), {});
+    const std::optional<Optimum> together = optimize_on_lattice(model, space, objective, keeps_together(), {});
     ASSERT_TRUE(together->mapping && together->certificate.optimal) << "seed " << seed;
     expect_equal(metrics(together->evaluation, objective), metrics(expected.evaluation, objective), seed);
   }
@@ -129,7 +129,7 @@ TEST_P(LatticeEquals, BruteForceOnSmallProducts) {
     ASSERT_EQ(found->mapping.has_value(), !best.empty()) << "seed " << seed;
     if (!best.empty()) {
       ASSERT_NEAR(metrics(found->evaluation, objective)[0], best[0], 1e-11 * best[0]) << "seed " << seed;
-      const std::optional<Optimum> together = optimize_on_lattice(model, space, objective, keepers_together(), {});
+      const std::optional<Optimum> together = optimize_on_lattice(model, space, objective, keeps_together(), {});
       ASSERT_TRUE(together->mapping && together->certificate.optimal) << "seed " << seed;
       ASSERT_NEAR(metrics(together->evaluation, objective)[0], best[0], 1e-11 * best[0]) << "seed " << seed;
     }
@@ -144,7 +144,7 @@ TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
   no_ceilings.ceilings = false;
   unnested.nested_tiles = false;
   few_labels.most_labels = 2;
-  one_by_one.few_keepers = std::numeric_limits<std::size_t>::max() / 2;
+  one_by_one.few_keeps = std::numeric_limits<std::size_t>::max() / 2;
   int applied = 0;
   for (std::uint64_t seed = 0; applied < 100; ++seed) {
     Dice dice = Dice::from_seed(seed * 3571 + 11 + objective.size());
@@ -155,7 +155,7 @@ TEST_P(LatticeEquals, ItselfWithAnyOfItsRulesSwitchedOff) {
     if (!found || !found->mapping) continue;
     ++applied;
     for (const SearchRules& limits :
-         {undominated, apart, no_ceilings, unnested, few_labels, one_by_one, keepers_together()}) {
+         {undominated, apart, no_ceilings, unnested, few_labels, one_by_one, keeps_together()}) {
       const std::optional<Optimum> other = optimize_on_lattice(model, space, objective, limits, {});
       ASSERT_TRUE(other && other->mapping) << "seed " << seed;
       expect_equal(metrics(other->evaluation, objective), metrics(found->evaluation, objective), seed);

@@ -13,7 +13,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/nest/model/countable.h"
-#include "orrery/engines/nest/search/floor.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/relaxed/relaxed_search.h"
 
 namespace orrery::nest {
@@ -144,7 +144,7 @@ class LinkSearch : private RelaxedSearch {
     const Metric first = incumbent_.objective()[0];
     const Optimum least = relaxed(cheap_, {first}, kForBound, rules);
     if (least.mapping) offer_layouts(*least.mapping);
-    return std::max(least.certificate.lower_bound, floor_of(model_, space_, first));
+    return std::max(least.certificate.lower_bound, lower_bound_of(model_, space_, first));
   }
 
   // Whether nothing better is left. Of several metrics the bound knows the first only.

@@ -4,7 +4,7 @@
 
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/search/enumerate.h"
-#include "orrery/engines/nest/search/remainder/rest_climb.h"
+#include "orrery/engines/nest/search/local_search.h"
 
 namespace orrery::nest {
 
@@ -66,7 +66,7 @@ void RelaxedSearch::improve() {
   std::vector<base::Count> bounds;
   for (const workload::Dimension& dimension : model_.einsum().dimensions) bounds.push_back(dimension.bound);
   const Mapping from = *incumbent_.mapping();
-  rests::climb(
+  local_search(
       space_, bounds, from,
       [&](const Mapping& mapping) { return runs(mapping) && promising(mapping) && offer(mapping); }, clock);
 }

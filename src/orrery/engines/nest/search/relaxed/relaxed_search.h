@@ -4,7 +4,7 @@
 //
 //   - Relaxation. optimize() finds the best mapping of a cheaper problem, in which no mapping costs more. Its cost is
 //     the bound, its mapping one to begin with.
-//   - Local search: single changes (rest_climb.h) improve the best mapping.
+//   - Local search: single changes (local_search.h) improve the best mapping.
 //   - Enumeration of spaces that are small enough proves the answer. Loops in space are tried in every layout where the
 //     price may depend on it.
 //

@@ -1,15 +1,15 @@
 // Convolution windows overlap, so a dimension can be partly relevant and the closed form's order classes
 // do not apply. The space is enumerated, each mapping evaluated by the general recursion, within the
-// budget; the bound is that of the compulsory work alone (floor.h). Where the budget is spent first, the answer is the
-// better of the best so far and a quick mapping (start.h).
+// budget; the bound is that of the compulsory work alone (lower_bound.h). Where the budget is spent first, the answer
+// is the better of the best so far and a quick mapping (initial_solution.h).
 #include "orrery/engines/nest/search/relaxed/sliding_search.h"
 
 #include <new>
 
 #include "orrery/engines/nest/search/enumerate.h"
-#include "orrery/engines/nest/search/floor.h"
+#include "orrery/engines/nest/search/initial_solution.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/relaxed/relaxed_search.h"
-#include "orrery/engines/nest/search/start.h"
 #include "orrery/engines/nest/space/feasibility.h"
 
 namespace orrery::nest {
@@ -39,9 +39,9 @@ class SlidingSearch : private RelaxedSearch {
     }
     const std::vector<Metric>& objective = incumbent_.objective();
     if (!finished)
-      if (const auto quick = start(model_, space_, objective, rules_.max_cycles, budget_))
+      if (const auto quick = initial_solution(model_, space_, objective, rules_.max_cycles, budget_))
         incumbent_.offer(quick->mapping, quick->evaluation);
-    return answer(finished, finished ? kNever : floor_of(model_, space_, objective[0]));
+    return answer(finished, finished ? kNever : lower_bound_of(model_, space_, objective[0]));
   }
 
  private:

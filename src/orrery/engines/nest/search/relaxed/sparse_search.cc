@@ -19,8 +19,8 @@
 #include "orrery/engines/nest/model/countable.h"
 #include "orrery/engines/nest/model/touched.h"
 #include "orrery/engines/nest/search/enumerate.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 #include "orrery/engines/nest/search/relaxed/relaxed_search.h"
-#include "orrery/engines/nest/search/start.h"
 #include "orrery/engines/nest/sparse/sparse_model.h"
 
 namespace orrery::nest {
@@ -99,7 +99,8 @@ class SparseSearch : private RelaxedSearch {
       if (part < 1 && incumbent_.mapping()) break;
       const machine::Chip tight = narrowed(part);
       const Space space(model_.einsum(), tight, mapspace_, model_.shape(), {}, budget_);
-      if (const auto dense = start(model_, space, incumbent_.objective(), 0, base::Budget(budget_, kSecondsToStart)))
+      if (const auto dense =
+              initial_solution(model_, space, incumbent_.objective(), 0, base::Budget(budget_, kSecondsToStart)))
         if (runs(dense->mapping)) offer(dense->mapping);
     }
     const double factor = first == Metric::kEnergy ? 1 : scaled.cycles;

@@ -16,18 +16,18 @@ constexpr std::size_t kMostTerms = 1 << 19;  // of a storage, for all that was s
 Chains::Chains(const Problem& problem, Fronts& fronts) : problem_(problem), fronts_(fronts), spaces_(problem.spaces()) {
   for (int level = 0; level < problem.levels; ++level) {
     const std::vector<std::uint32_t>& keeps = problem.space->keeps(level);
-    if (keeps.size() > 1 || keeps.front() != 0) keepers_.push_back(level);
+    if (keeps.size() > 1 || keeps.front() != 0) keeps_.push_back(level);
   }
-  outsides_ = static_cast<int>(keepers_.size()) + 1;
+  outsides_ = static_cast<int>(keeps_.size()) + 1;
   for (int s = 0; s < spaces_; ++s) width_.push_back(states_), states_ *= outsides_;
   for (int state = 0; state < states_; ++state)
     for (int s = 0; s < spaces_; ++s) outside_.push_back(state / width_[s] % outsides_);
   for (const Count bound : problem.bound) operations_ *= static_cast<double>(bound);
   lines_.resize(static_cast<std::size_t>(spaces_ * outsides_ * outsides_));
-  spreading_.resize(keepers_.size());
-  terms_.resize(keepers_.size());
-  current_.resize(keepers_.size());
-  least_.resize(keepers_.size());
+  spreading_.resize(keeps_.size());
+  terms_.resize(keeps_.size());
+  current_.resize(keeps_.size());
+  least_.resize(keeps_.size());
 }
 
 void Chains::set(const std::vector<Fanout>& fanouts, double most, const std::vector<char>& followed) {
@@ -43,8 +43,8 @@ void Chains::change(const std::vector<Fanout>& fanouts, int first) {
 // What depends on fan-outs inside levels from `first` on stays.
 void Chains::update(const std::vector<Fanout>& fanouts, int first) {
   crossings_.emplace(problem_, fanouts);
-  for (int inner = -1; inner < static_cast<int>(keepers_.size()); ++inner) {
-    if (inner >= 0 && keepers_[inner] >= first) break;
+  for (int inner = -1; inner < static_cast<int>(keeps_.size()); ++inner) {
+    if (inner >= 0 && keeps_[inner] >= first) break;
     for (int s = 0; s < spaces_; ++s)
       for (int outer = 0; outer < outsides_; ++outer)
         lines_[static_cast<std::size_t>((s * outsides_ + inner + 1) * outsides_ + outer)].reset();
@@ -52,17 +52,17 @@ void Chains::update(const std::vector<Fanout>& fanouts, int first) {
   Spreading inside;
   inside.parts.fill(1);
   int level = 0;
-  for (std::size_t k = 0; k < keepers_.size(); ++k) {
-    for (; level <= keepers_[k]; ++level) {
+  for (std::size_t k = 0; k < keeps_.size(); ++k) {
+    for (; level <= keeps_[k]; ++level) {
       if (followed_.empty()) continue;
       inside.instances *= fanouts[level].instances;
       for (int s = 0; s < spaces_; ++s) inside.parts[s] *= fanouts[level].partition[s];
     }
     spreading_[k] = Spreading{};
     spreading_[k].parts.fill(1);
-    if (!followed_.empty() && followed_[keepers_[k]]) spreading_[k] = inside;
+    if (!followed_.empty() && followed_[keeps_[k]]) spreading_[k] = inside;
     const std::size_t more = static_cast<std::size_t>(states_) << spaces_;
-    if (keepers_[k] < first || (terms_[k].size() + 1) * more > kMostTerms) terms_[k].clear();
+    if (keeps_[k] < first || (terms_[k].size() + 1) * more > kMostTerms) terms_[k].clear();
     Terms& terms = terms_[k][spreading_[k]];
     if (terms.empty()) terms.assign(more, -1);
     current_[k] = &terms;
@@ -94,7 +94,7 @@ int Chains::kept_by(int state, int k, std::uint32_t mask) const {
 const Crossings::Line& Chains::line(int s, int inner, int outer) {
   std::optional<Crossings::Line>& known =
       lines_[static_cast<std::size_t>((s * outsides_ + inner + 1) * outsides_ + outer)];
-  if (!known) known = crossings_->line(s, inner < 0 ? -1 : keepers_[inner], keepers_[outer - 1]);
+  if (!known) known = crossings_->line(s, inner < 0 ? -1 : keeps_[inner], keeps_[outer - 1]);
   return *known;
 }
 
@@ -109,7 +109,7 @@ double Chains::term(int k, int state, std::uint32_t mask) {
 }
 
 double Chains::price(int k, int state, std::uint32_t mask) {
-  const int a = keepers_[k];
+  const int a = keeps_[k];
   if (mask == 0) return problem_.space->minimum_use(a) == 0 ? 0 : kInfinite;
   const Front& front = fronts_.front(a, mask, spreading_[k]);
   if (front.words.empty()) return kInfinite;
@@ -155,7 +155,7 @@ double Chains::price_innermost(int s, int outer) {
   return of.entering * operations_ + std::max(0.0, of.leaving * words + of.once);
 }
 
-// What compute units ask of the innermost keepers.
+// What compute units ask of the innermost levels that keep.
 double Chains::innermost(int state) const {
   double cost = 0;
   for (int s = 0; s < spaces_; ++s) cost += innermost_[static_cast<std::size_t>(s * outsides_ + outside(state, s))];
@@ -167,7 +167,7 @@ double Chains::from(int k, int state) {
   double& known = least_[k][state];
   if (known >= 0) return known;
   double least = kInfinite;
-  for (const std::uint32_t mask : problem_.space->keeps(keepers_[k])) {
+  for (const std::uint32_t mask : problem_.space->keeps(keeps_[k])) {
     const double here = term(k, state, mask);
     if (here < least) least = std::min(least, here + from(k - 1, kept_by(state, k, mask)));
   }
@@ -176,17 +176,17 @@ double Chains::from(int k, int state) {
 
 void Chains::each(double below, const std::function<void(const std::vector<std::uint32_t>&, double)>& use) {
   std::vector<std::uint32_t> keep(problem_.levels, 0);
-  visit(static_cast<int>(keepers_.size()) - 1, 0, 0, below, keep, use);
+  visit(static_cast<int>(keeps_.size()) - 1, 0, 0, below, keep, use);
 }
 
 void Chains::visit(int k, int state, double so_far, double below, std::vector<std::uint32_t>& keep,
                    const std::function<void(const std::vector<std::uint32_t>&, double)>& use) {
   if (k < 0) return use(keep, so_far + innermost(state));
-  for (const std::uint32_t mask : problem_.space->keeps(keepers_[k])) {
+  for (const std::uint32_t mask : problem_.space->keeps(keeps_[k])) {
     const double here = so_far + term(k, state, mask);
     const int next = kept_by(state, k, mask);
     if (!(here < below) || !(here + from(k - 1, next) < below)) continue;
-    keep[keepers_[k]] = mask;
+    keep[keeps_[k]] = mask;
     visit(k - 1, next, here, below, keep, use);
   }
 }

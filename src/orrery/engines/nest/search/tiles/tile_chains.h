@@ -43,7 +43,7 @@ class Chains {
 
   const Crossings& crossings() const { return *crossings_; }
   // What everything costs at least, computing aside.
-  double least() { return from(static_cast<int>(keepers_.size()) - 1, 0); }
+  double least() { return from(static_cast<int>(keeps_.size()) - 1, 0); }
   // Chains of less than `below`: what each level keeps.
   void each(double below, const std::function<void(const std::vector<std::uint32_t>&, double)>& use);
   // Cycles that the outermost storage's ports need, if all of these dataspaces are kept there.
@@ -66,10 +66,10 @@ class Chains {
 
   const Problem& problem_;
   Fronts& fronts_;
-  std::vector<int> keepers_;  // levels that may keep something, the innermost first
+  std::vector<int> keeps_;  // levels that may keep something, the innermost first
   const int spaces_;
   int outsides_ = 1, states_ = 1;
-  std::vector<int> outside_;  // [state][dataspace]: 0: nobody, else 1 + place in keepers_
+  std::vector<int> outside_;  // [state][dataspace]: 0: nobody, else 1 + place in keeps_
   std::vector<int> width_;    // of each dataspace in a state
   double operations_ = 1;
 

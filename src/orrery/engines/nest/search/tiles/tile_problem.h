@@ -1,8 +1,8 @@
 // What the search over tiles needs to know of a problem, and what each crossing costs under one configuration. See
 // tile_search.cc for the formulation.
 //
-// Dimensions are those that iterate, numbered from 0. A configuration fixes fan-outs and keepers; what is left are the
-// temporal factors and the order of loops.
+// Dimensions are those that iterate, numbered from 0. A configuration fixes fan-outs and what is kept; what is left are
+// the temporal factors and the order of loops.
 #pragma once
 
 #include <array>
@@ -150,7 +150,7 @@ class Prices : public Crossings {
 
   bool possible() const { return possible_; }    // every dataspace is kept somewhere, and loops can do what is left
   double cycles() const { return cycles_; }      // of computing alone
-  double fixed_pj() const { return fixed_pj_; }  // computes, and what the compute units ask of the innermost keepers
+  double fixed_pj() const { return fixed_pj_; }  // computes, and what the compute units ask of those that keep
   const Loads& fixed_loads() const { return fixed_loads_; }
 
   Count left(int d) const { return left_[d]; }                        // what the temporal loops share

@@ -24,8 +24,8 @@
 #include <queue>
 #include <utility>
 
-#include "orrery/engines/nest/search/floor.h"
 #include "orrery/engines/nest/search/goal.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/tiles/tile_candidate.h"
 #include "orrery/engines/nest/search/tiles/tile_families.h"
 #include "orrery/engines/nest/search/tiles/tile_open.h"
@@ -214,8 +214,8 @@ class Searcher {
 
   // A mapping to begin with.
   void begin_quickly() {
-    if (const auto found = start(*problem_.model, *problem_.space, goal_.objective(), limits_.max_cycles,
-                                 base::Budget(budget_, budget_.seconds_left() / 4), kAnnealed))
+    if (const auto found = initial_solution(*problem_.model, *problem_.space, goal_.objective(), limits_.max_cycles,
+                                            base::Budget(budget_, budget_.seconds_left() / 4), kAnnealed))
       goal_.offer(found->mapping, found->evaluation);
   }
 
@@ -316,7 +316,7 @@ class Searcher {
   Optimum answer() {
     const double open = std::min(open_, opener_.unresolved());
     const double least =
-        listed_all_ ? open : std::max(floor_, floor_of(*problem_.model, *problem_.space, goal_.first()));
+        listed_all_ ? open : std::max(floor_, lower_bound_of(*problem_.model, *problem_.space, goal_.first()));
     Optimum optimum = goal_.answer(listed_all_ && open == kNever, least);
     Tally{opener_.evaluated(), opener_.unfit(), bounded_ + opener_.bounded(), 0}.write(optimum.certificate);
     return optimum;

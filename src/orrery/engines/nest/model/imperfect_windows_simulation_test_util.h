@@ -1,4 +1,5 @@
-// Windows over tiles that leave a rest, counted the slow way: every iteration, every instance, every word. Test-only.
+// Windows over tiles that leave a remainder, counted the slow way: every iteration, every instance, every word.
+// Test-only.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,14 @@
 
 namespace orrery::nest::testing {
 
-class RaggedSimulation {
+class ImperfectWindowsSimulation {
  public:
   using Count = base::Count;
   using Digits = std::vector<Count>;     // of one dimension in space, outside some level, innermost first
   using Instance = std::vector<Digits>;  // by dimension
   using Words = std::set<std::vector<Count>>;
 
-  RaggedSimulation(const workload::Einsum& einsum, const Mapping& mapping, int s)
+  ImperfectWindowsSimulation(const workload::Einsum& einsum, const Mapping& mapping, int s)
       : einsum_(einsum), mapping_(mapping), dataspace_(einsum.dataspaces[s]), s_(s) {}
 
   // Words that instances of `keeper` (-1: compute units) are brought, by instance of `server` at or outside it. Where

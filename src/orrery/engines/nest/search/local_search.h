@@ -1,4 +1,5 @@
-// Mappings whose factors leave a rest, improved by single changes: good answers early, without a bound.
+// A local search: a mapping is improved by single changes. Good answers early, with perfect factors or imperfect ones,
+// and no bound.
 #pragma once
 
 #include <functional>
@@ -8,14 +9,14 @@
 #include "orrery/engines/nest/model/mapping.h"
 #include "orrery/engines/nest/space/space.h"
 
-namespace orrery::nest::rests {
+namespace orrery::nest {
 
 // Takes from the outermost loops what goes beyond the bounds. False where the factors do not reach them.
 bool trim(Mapping& mapping, const std::vector<base::Count>& bounds);
 
 // Tries changes of the best mapping until none helps, kMostTries at most. `better` says whether a mapping is allowed
 // and better than all before it.
-void climb(const Space& space, const std::vector<base::Count>& bounds, const Mapping& from,
-           const std::function<bool(const Mapping&)>& better, base::Ticker& clock);
+void local_search(const Space& space, const std::vector<base::Count>& bounds, const Mapping& from,
+                  const std::function<bool(const Mapping&)>& better, base::Ticker& clock);
 
-}  // namespace orrery::nest::rests
+}  // namespace orrery::nest

@@ -1,7 +1,7 @@
 // Where constraints fix no number of dimensions along X, any split of those with no fixed place will do, and fixed ones
 // lie where their place puts them; so splits and subsets are tried one after the other. Cost: two to the number of
 // dimensions that are spread, for each split, a few nanoseconds each; times the ways to deal factors.
-#include "orrery/engines/nest/space/sides.h"
+#include "orrery/engines/nest/space/mesh_axes.h"
 
 #include <algorithm>
 

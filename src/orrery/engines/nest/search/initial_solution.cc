@@ -7,7 +7,7 @@
 // Where asked to, it then takes so many random changes of these kinds (simulated annealing: Kirkpatrick et al., Science
 // 1983), and is improved again. Every change is checked against the map space and evaluated by Model::evaluate. Cost:
 // some thousand evaluations.
-#include "orrery/engines/nest/search/start.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,10 +29,10 @@ constexpr int kMostEvaluations = 6'000;
 constexpr double kHot = 0.5, kCold = 0.005;  // relative rises that are still taken
 constexpr std::size_t kMostSpreads = 24;     // of a level
 
-class Climb {
+class InitialSearch {
  public:
-  Climb(const Model& model, const Space& space, const std::vector<Metric>& objective, Count max_cycles,
-        const base::Budget& budget)
+  InitialSearch(const Model& model, const Space& space, const std::vector<Metric>& objective, Count max_cycles,
+                const base::Budget& budget)
       : model_(model), space_(space), objective_(objective), max_cycles_(max_cycles), clock_(budget, 4) {
     for (const int d : space.dimensions())
       for (const auto& [prime, exponent] : base::prime_factors(model.einsum().dimensions[d].bound))
@@ -50,7 +50,7 @@ class Climb {
   void run() {
     for (bool better = true; better && !done();) {
       better = move_factors();
-      better = toggle_keepers() || better;
+      better = toggle_keeps() || better;
       better = move_loops() || better;
       better = change_spreads() || better;
     }
@@ -80,9 +80,9 @@ class Climb {
     evaluations_ = 0;
   }
 
-  std::optional<Start> found() const {
+  std::optional<InitialSolution> found() const {
     if (excess_ > 0) return std::nullopt;
-    return Start{best_, evaluation_, key_};
+    return InitialSolution{best_, evaluation_, key_};
   }
 
  private:
@@ -197,7 +197,7 @@ class Climb {
     return better;
   }
 
-  bool toggle_keepers() {
+  bool toggle_keeps() {
     bool better = false;
     for (int i = 0; i < space_.levels(); ++i)
       for (std::size_t s = 0; s < model_.einsum().dataspaces.size(); ++s) {
@@ -284,19 +284,20 @@ class Climb {
 
 }  // namespace
 
-std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                           Count max_cycles, const base::Budget& budget, int annealed) {
+std::optional<InitialSolution> initial_solution(const Model& model, const Space& space,
+                                                const std::vector<Metric>& objective, Count max_cycles,
+                                                const base::Budget& budget, int annealed) {
   const base::Budget walk({.seconds = kSecondsOfWalk, .memory = 0});
   const std::optional<Mapping> first = any_mapping(model.einsum(), space, walk);
   if (!first) return std::nullopt;
-  Climb climb(model, space, objective, max_cycles, budget);
-  if (!climb.begin(*first)) return std::nullopt;
-  climb.run();
+  InitialSearch search(model, space, objective, max_cycles, budget);
+  if (!search.begin(*first)) return std::nullopt;
+  search.run();
   if (annealed > 0) {
-    climb.anneal(annealed);
-    climb.run();
+    search.anneal(annealed);
+    search.run();
   }
-  return climb.found();
+  return search.found();
 }
 
 }  // namespace orrery::nest

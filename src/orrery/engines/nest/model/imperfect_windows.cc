@@ -1,12 +1,12 @@
 // Windows that slide over tiles of which the last is smaller.
 //
-// The tile of an instance is the box of what its step needs (imperfect.cc), and a step brings what the box newly
-// covers, by the rules of sliding.cc: nothing where it stays, the new words where it differs along one axis from what
-// is held and moves as it did before, the whole box otherwise. Two things are new. A box may be smaller than the one
-// before; what it newly covers is counted as it is, and taken for the whole box where that would fall into two pieces.
-// And instances differ: in each dimension one is *inside* (all loops further in run in full), at the *edge* (every loop
-// outside is in its last round) or *idle* (there is nothing left for it). An instance that a dimension of the tile
-// leaves idle forgets its box; one that another dimension leaves idle keeps it.
+// The tile of an instance is the box of what its step needs (imperfect_traffic.cc), and a step brings what the box
+// newly covers, by the rules of sliding.cc: nothing where it stays, the new words where it differs along one axis from
+// what is held and moves as it did before, the whole box otherwise. Two things are new. A box may be smaller than the
+// one before; what it newly covers is counted as it is, and taken for the whole box where that would fall into two
+// pieces. And instances differ: in each dimension one is *inside* (all loops further in run in full), at the *edge*
+// (every loop outside is in its last round) or *idle* (there is nothing left for it). An instance that a dimension of
+// the tile leaves idle forgets its box; one that another dimension leaves idle keeps it.
 //
 // Instances that will always be in the same of these three states form a class: their digits in space, split at the
 // last one of the last round. All of a class hold boxes of one shape, at one distance from where each of them stands.
@@ -20,7 +20,7 @@
 // coincide is known by class and distance, so that no more instances are listed than one fan-out has, times classes.
 //
 // Cost: loops times classes times the states met, a handful; for each pattern, classes times the fan-out of each level.
-#include "orrery/engines/nest/model/ragged.h"
+#include "orrery/engines/nest/model/imperfect_windows.h"
 
 #include <algorithm>
 #include <map>
@@ -64,16 +64,16 @@ struct Box {
   auto operator<=>(const Box&) const = default;
 };
 
-struct RaggedState {
+struct ImperfectState {
   bool filled = false;
   Box held;
   bool sliding = false;
   Position slide{};
-  bool operator==(const RaggedState&) const = default;
+  bool operator==(const ImperfectState&) const = default;
 };
-using States = std::vector<RaggedState>;
+using States = std::vector<ImperfectState>;
 
-void move(RaggedState& state, const Position& step, Count times) {
+void move(ImperfectState& state, const Position& step, Count times) {
   if (!state.filled) return;
   for (std::size_t r = 0; r < step.size(); ++r) state.held.origin[r] += times * step[r];
 }
@@ -104,8 +104,8 @@ std::optional<Box> newly_covered(std::size_t ranks, const Box& before, const Box
 }
 
 // What a step to the box `now` brings.
-std::optional<Box> bring(std::size_t ranks, const Box& now, RaggedState& state) {
-  const RaggedState before = state;
+std::optional<Box> bring(std::size_t ranks, const Box& now, ImperfectState& state) {
+  const ImperfectState before = state;
   state.filled = true;
   state.held = now;
   if (!before.filled) return now;
@@ -185,19 +185,20 @@ class Boundary {
     Extents stride;
     stride.fill(1);
     full_ = reach_ = stride;
-    std::uint32_t rests = 0;  // dimensions of which a loop so far leaves a rest
+    std::uint32_t imperfect = 0;  // dimensions of which a loop so far leaves a remainder
     for (int i = 0; i < levels_; ++i)
       for (const bool in_space : {true, false}) {
         const LevelMapping& level = mapping.levels[i];
-        const std::uint32_t rests_inside = rests;
+        const std::uint32_t imperfect_inside = imperfect;
         for (std::size_t at = 0; at < level.temporal.size(); ++at) {
           const int d = in_space ? static_cast<int>(at) : level.temporal_order[at];
           const Factor factor = level.factor(in_space, d);
-          if (!factor.perfect()) rests |= 1u << d;
+          if (!factor.perfect()) imperfect |= 1u << d;
           if (i > inner_ && factor.iterations > 1) {
             const Position step = step_of(ranks_, d, stride[d]);
             if (in_space)
-              spread_.push_back({i, d, factor.iterations, factor.last, step, digits(factor, rests_inside >> d & 1)});
+              spread_.push_back(
+                  {i, d, factor.iterations, factor.last, step, digits(factor, imperfect_inside >> d & 1)});
             else
               loops_.push_back({i, d, factor.iterations, factor.last, step});
           }
@@ -208,14 +209,14 @@ class Boundary {
           stride[d] *= factor.iterations;
         }
       }
-    tracked_ = rests;
+    tracked_ = imperfect;
     std::reverse(loops_.begin(), loops_.end());
     std::reverse(spread_.begin(), spread_.end());
     for (const SpaceLoop& loop : spread_) {
       classes_ *= loop.classes.size();
       if (classes_ > kMostClasses)
         base::fail("O1010",
-                   "the model supports at most 4096 kinds of instances that factors with a rest tell apart "
+                   "the model supports at most 4096 kinds of instances that factors with a remainder tell apart "
                    "where windows slide");
     }
     known_.resize(loops_.size());
@@ -258,7 +259,7 @@ class Boundary {
     std::vector<Count> key;
     for (const Place place : places) key.push_back(static_cast<Count>(place));
     if (!every_step_)
-      for (const RaggedState& state : states) {
+      for (const ImperfectState& state : states) {
         key.push_back(state.filled ? 1 : 0);
         key.push_back(state.sliding ? 1 : 0);
         for (std::size_t r = 0; r < ranks_.size(); ++r)
@@ -288,7 +289,7 @@ class Boundary {
         for (std::size_t c = 0; c < classes_; ++c) outcome.touched[c] = outcome.touched[c] || last.touched[c];
         if (k == std::min<Count>(1, iterations - 1)) {
           outcome.left = last.left;
-          for (RaggedState& state : outcome.left) move(state, loop.step, k);
+          for (ImperfectState& state : outcome.left) move(state, loop.step, k);
         }
         now = last.left;
         Count skipped = 0;
@@ -311,7 +312,7 @@ class Boundary {
             }
           }
         }
-        for (RaggedState& state : now) move(state, loop.step, -1);
+        for (ImperfectState& state : now) move(state, loop.step, -1);
         k += skipped;
       }
       first = end;
@@ -423,7 +424,7 @@ class Boundary {
       if (digits.end - digits.first > kMostSpread / static_cast<Count>(where.size()))
         base::fail("O1010",
                    "the model supports at most 262144 instances of one kind over one fan-out, of a dataspace that "
-                   "slides over factors with a rest");
+                   "slides over factors with a remainder");
       std::vector<Position> longer;
       for (Count index = digits.first; index < digits.end; ++index)
         for (Position moved : where) {
@@ -441,7 +442,7 @@ class Boundary {
   const bool every_step_;
   const std::uint32_t alone_;
   Extents full_, reach_;           // iterations that a tile spans inside and at the edge
-  std::uint32_t tracked_ = 0;      // dimensions of which some loop leaves a rest
+  std::uint32_t tracked_ = 0;      // dimensions of which some loop leaves a remainder
   std::vector<TimeLoop> loops_;    // outermost first
   std::vector<SpaceLoop> spread_;  // outermost first
   std::size_t classes_ = 1;
@@ -455,8 +456,8 @@ class Boundary {
 
 }  // namespace
 
-void ragged(const Shape& shape, const Mapping& mapping, const std::vector<ReuseRules>& reuse, int s, bool destinations,
-            ImperfectTraffic& out) {
+void imperfect_windows(const Shape& shape, const Mapping& mapping, const std::vector<ReuseRules>& reuse, int s,
+                       bool destinations, ImperfectTraffic& out) {
   const int levels = static_cast<int>(mapping.levels.size());
   const Ranks ranks = shape.moving[s];
   if (ranks.size() > kMaxRanks)

@@ -12,7 +12,7 @@ namespace orrery::nest {
 
 // Every operation computed once, on as many units as the chip has, or as constraints let work at once where all of
 // the space is listed.
-inline double floor_of(const Model& model, const Space& space, Metric metric) {
+inline double lower_bound_of(const Model& model, const Space& space, Metric metric) {
   const double operations = static_cast<double>(model.einsum().operations());
   double units = 1;
   for (int i = 0; i < space.levels(); ++i) {

@@ -12,7 +12,7 @@
 //
 // Tiles are told apart by ranges of their sides: a range holds as little as its least side and serves as much as its
 // largest. What a boundary costs at least is tabulated over all ranges, and the least over all smaller tiles kept.
-#include "orrery/engines/nest/search/remainder/rest_prices.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_prices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/nest/model/touched.h"
 
-namespace orrery::nest::rests {
+namespace orrery::nest::imperfect {
 
 using base::Count;
 
@@ -309,4 +309,4 @@ double Terms::least(const Factors& span) const {
   return least_[cell];
 }
 
-}  // namespace orrery::nest::rests
+}  // namespace orrery::nest::imperfect

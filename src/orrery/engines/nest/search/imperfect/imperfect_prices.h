@@ -1,4 +1,5 @@
-// What mappings whose factors leave a rest cost at least, once fan-outs and keepers are chosen. See rest_search.cc.
+// What mappings whose factors leave a remainder cost at least, once fan-outs and what is kept are
+// chosen. See imperfect_search.cc.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/space/space.h"
 
-namespace orrery::nest::rests {
+namespace orrery::nest::imperfect {
 
 using Factors = std::array<base::Count, kMaxDimensions>;
 
@@ -43,7 +44,7 @@ struct Problem {
   std::vector<Dataspace> dataspaces;
 };
 
-// Fan-outs and keepers.
+// Fan-outs, and what each level keeps.
 struct Config {
   std::vector<const SpatialChoice*> spread;
   std::vector<std::uint32_t> keep;
@@ -106,4 +107,4 @@ class Prices {
   double fixed_pj_ = 0, compulsory_pj_ = 0, cycles_ = 1;
 };
 
-}  // namespace orrery::nest::rests
+}  // namespace orrery::nest::imperfect

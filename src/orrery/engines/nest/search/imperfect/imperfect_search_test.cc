@@ -1,4 +1,4 @@
-#include "orrery/engines/nest/search/remainder/rest_search.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ std::optional<BruteForce> enumerate_with_rests(const Instance& instance, const M
     const auto [at, fresh] = out.least_energy.try_emplace(evaluation.cycles, evaluation.energy_pj);
     if (!fresh) at->second = std::min(at->second, evaluation.energy_pj);
   };
-  // Orders of loops, then keepers.
+  // Orders of loops, then what is kept.
   const std::function<void(std::size_t)> keep = [&](std::size_t level) {
     if (too_many) return;
     if (level == levels) return price();
@@ -241,7 +241,7 @@ void expect_brute_force(int problems, const std::function<Instance(Dice&)>& draw
     ++compared;
     answered += expected->empty() ? 0 : 1;
     for (const Metric metric : {Metric::kEdp, Metric::kEnergy, Metric::kDelay}) {
-      const RestOptimum found = optimize_with_rests(model, instance.space, {metric}, {});
+      const ImperfectOptimum found = optimize_imperfect(model, instance.space, {metric}, {});
       ASSERT_EQ(testing::fault_of(found.optimum, *expected, metric, instance, model), "")
           << "seed " << seed << " metric " << static_cast<int>(metric);
       if (!found.optimum.mapping) continue;
@@ -321,7 +321,7 @@ TEST(RestSearch, IsNoWorseThanPerfectAndPaddedFactors) {
   const Model model(instance.einsum, instance.chip);
   SearchLimits limits;
   limits.seconds = 8;
-  const RestOptimum found = optimize_with_rests(model, instance.space, {Metric::kEdp}, limits);
+  const ImperfectOptimum found = optimize_imperfect(model, instance.space, {Metric::kEdp}, limits);
   const PaddedOptimum padded = optimize_padded(model, instance.space, {Metric::kEdp}, limits);
   ASSERT_TRUE(found.optimum.mapping && found.perfect && padded.optimum.mapping);
   EXPECT_LE(found.optimum.evaluation.edp_j_cycles, padded.optimum.evaluation.edp_j_cycles);

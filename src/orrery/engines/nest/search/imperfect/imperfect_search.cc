@@ -1,19 +1,21 @@
-// Branch and bound over mappings whose factors leave a rest.
+// Branch and bound over mappings whose factors leave a remainder.
 //
 // In a dimension of `bound` iterations let the loops inside the outermost one multiply to P. They divide P, and the
 // outermost loop takes ceil(bound / P) iterations: so a mapping is a size P for each dimension, laid out perfectly,
-// below one loop that rounds up. Fan-outs and keepers are chosen first; then levels from the outside in. At each level
-// a dimension that has not been rounded up yet may stay so, or take any P that the fan-outs inside divide; one that has
-// takes a divisor. Orders of loops all count: where a loop has one iteration in its last round, runs go on through it.
+// below one loop that rounds up. Fan-outs and what is kept are chosen first; then levels from the outside in. At each
+// level a dimension that has not been rounded up yet may stay so, or take any P that the fan-outs inside divide; one
+// that has takes a divisor. Orders of loops all count: where a loop has one iteration in its last round, runs go on
+// through it.
 //
-//   paid     what crosses boundaries outside a level depends on the loops there and on P only: imperfect() counts it,
+//   paid     what crosses boundaries outside a level depends on the loops there and on P only: imperfect_traffic()
+//   counts it,
 //            given a stand-in for everything inside (one fan-out, one block of loops) that no mapping undercuts
-//   to come  for each level inside, the cheapest tile within P that fits it (rest_prices.cc)
+//   to come  for each level inside, the cheapest tile within P that fits it (imperfect_prices.cc)
 //
 // Configurations are visited in the order of their bounds, those that promise most for a while before the others.
-// The search starts from the best mappings with perfect and padded factors, improved by single changes (rest_climb.cc).
-// Cost: two microseconds a child.
-#include "orrery/engines/nest/search/remainder/rest_search.h"
+// The search starts from the best mappings with perfect and padded factors, improved by single changes
+// (local_search.cc). Cost: two microseconds a child.
+#include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 
 #include <algorithm>
 #include <functional>
@@ -25,12 +27,12 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/nest/model/countable.h"
-#include "orrery/engines/nest/model/imperfect.h"
+#include "orrery/engines/nest/model/imperfect_traffic.h"
 #include "orrery/engines/nest/model/legality.h"
-#include "orrery/engines/nest/search/floor.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_prices.h"
 #include "orrery/engines/nest/search/incumbent.h"
-#include "orrery/engines/nest/search/remainder/rest_climb.h"
-#include "orrery/engines/nest/search/remainder/rest_prices.h"
+#include "orrery/engines/nest/search/local_search.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/space/padding.h"
 
 namespace orrery::nest {
@@ -38,11 +40,11 @@ namespace orrery::nest {
 namespace {
 
 using base::Count;
-using rests::Config;
-using rests::Factors;
-using rests::Prices;
-using rests::Problem;
-using rests::Terms;
+using imperfect::Config;
+using imperfect::Factors;
+using imperfect::Prices;
+using imperfect::Problem;
+using imperfect::Terms;
 
 constexpr std::uint64_t kMostListed = 3'000'000;
 constexpr std::size_t kMostConfigs = 200'000, kMostTables = 4'000, kMostChildren = 1 << 15;
@@ -107,10 +109,10 @@ class Searcher {
 
   // A mapping of sizes that may be larger, which is then improved.
   void begin(Mapping mapping) {
-    if (!rests::trim(mapping, bounds_)) return;
+    if (!trim(mapping, bounds_)) return;
     offer(mapping);
     if (!incumbent_.mapping()) return;
-    rests::climb(
+    local_search(
         problem_.space, bounds_, *incumbent_.mapping(), [this](const Mapping& next) { return offer(next); }, clock_);
   }
 
@@ -193,7 +195,7 @@ class Searcher {
     const auto give_up = [&] {
       if (!clock_.spent() && listed < kMostListed) return false;
       listed_all_ = false;
-      unlisted_ = std::min(unlisted_, floor_of(problem_.model, problem_.space, objective_[0]));
+      unlisted_ = std::min(unlisted_, lower_bound_of(problem_.model, problem_.space, objective_[0]));
       return true;
     };
     const std::function<void(int)> keep = [&](int level) {
@@ -249,12 +251,12 @@ class Searcher {
     if (problem_.space.possible()) spread(0);
     if (!problem_.space.complete()) {
       listed_all_ = false;
-      unlisted_ = std::min(unlisted_, floor_of(problem_.model, problem_.space, objective_[0]));
+      unlisted_ = std::min(unlisted_, lower_bound_of(problem_.model, problem_.space, objective_[0]));
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), by_bound);
   }
 
-  // A table depends on the fan-outs up to its level and on those between it and the keepers outside.
+  // A table depends on the fan-outs up to its level and on those between it and the levels outside that keep something.
   std::shared_ptr<const Terms> table(const Prices& prices, int level) {
     std::vector<Count> what{level, prices.config().keep[level]};
     for (int s = 0; s < problem_.spaces; ++s)
@@ -495,7 +497,7 @@ class Searcher {
     }
     complete(stand_in_, bounds_);
     const Model& model = problem_.model;
-    imperfect(model.einsum(), model.shape(), stand_in_, stand_in_rules_[level], false, traffic_);
+    imperfect_traffic(model.einsum(), model.shape(), stand_in_, stand_in_rules_[level], false, traffic_);
 
     paid_pj = 0;
     std::array<double, kMaxLevels> inner{};  // of the first boundary inside, by its level
@@ -626,8 +628,8 @@ class Searcher {
   bool stopped_ = false;
 };
 
-Optimum best_with_rests(const Model& model, const Mapspace& mapspace, const std::vector<Metric>& objective,
-                        const SearchLimits& limits, const base::Budget& budget, const std::vector<Mapping>& known) {
+Optimum best_imperfect(const Model& model, const Mapspace& mapspace, const std::vector<Metric>& objective,
+                       const SearchLimits& limits, const base::Budget& budget, const std::vector<Mapping>& known) {
   const Space space(model.einsum(), model.chip(), mapspace, model.shape(), {}, budget, true);
   Searcher searcher(model, mapspace, space, objective, limits, budget);
   for (const Mapping& mapping : known) searcher.begin(mapping);
@@ -640,8 +642,8 @@ Optimum best_with_rests(const Model& model, const Mapspace& mapspace, const std:
 
 }  // namespace
 
-Evaluation improved_with_rests(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
-                               const Mapping& known) {
+Evaluation improved_imperfect(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
+                              const Mapping& known) {
   const Space any(model.einsum(), model.chip(), space, model.shape(), {}, {}, true);
   const SearchLimits limits;
   Searcher searcher(model, space, any, objective, limits, {});
@@ -649,8 +651,8 @@ Evaluation improved_with_rests(const Model& model, const Mapspace& space, const 
   return searcher.best();
 }
 
-RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
-                                const SearchLimits& limits) {
+ImperfectOptimum optimize_imperfect(const Model& model, const Mapspace& space, const std::vector<Metric>& objective,
+                                    const SearchLimits& limits) {
   const base::Stopwatch clock;
   const base::Budget budget(limits, limits.searches);
   // Transfers between neighbours are left out, as by optimize().
@@ -662,7 +664,7 @@ RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const
   SearchLimits part = limits;
   part.progress = nullptr;
   part.seconds /= 4;
-  RestOptimum answer;
+  ImperfectOptimum answer;
   Optimum first = optimize(apart, space, objective, part);
   if (first.mapping) answer.perfect = model.evaluate(*first.mapping);
   if (first.interrupted || (limits.give_way && first.out_of_memory)) {
@@ -677,7 +679,7 @@ RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const
   if (padded.optimum.mapping && !padded.rounded.empty()) known.push_back(*padded.optimum.mapping);
 
   Optimum& optimum = answer.optimum;
-  optimum = best_with_rests(apart, space, objective, limits, budget, known);
+  optimum = best_imperfect(apart, space, objective, limits, budget, known);
   if (optimum.infeasible) {
     optimum.conflicts = std::move(first.conflicts);
     optimum.arithmetic = std::move(first.arithmetic);
@@ -690,7 +692,7 @@ RestOptimum optimize_with_rests(const Model& model, const Mapspace& space, const
       const Space any(model.einsum(), model.chip(), space, model.shape(), {}, budget, true);
       optimum.evaluation = model.evaluate(*optimum.mapping);
       certificate.optimal = false;
-      least = floor_of(model, any, objective[0]);
+      least = lower_bound_of(model, any, objective[0]);
     }
     const double value = key_of(objective, optimum.evaluation)[0];
     certificate.close(value, std::min(value, least));

@@ -1,4 +1,4 @@
-// Traffic of nests whose factors leave a rest (mapping.h): fewer iterations in the last round of a loop.
+// Traffic of nests whose factors leave a remainder (mapping.h): fewer iterations in the last round of a loop.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct ImperfectTraffic {
   base::Count compute_instances = 1;
 };
 
-void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
-               const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out);
+void imperfect_traffic(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
+                       const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out);
 
 }  // namespace orrery::nest

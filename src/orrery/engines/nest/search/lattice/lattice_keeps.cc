@@ -1,10 +1,10 @@
-// All choices of keepers under one layout, bounded together before any is tried (lattice_inside.h).
+// All choices of what to keep under one layout, bounded together before any is tried (lattice_inside.h).
 //
 // The least energy of the layout is exact, and so is the least mean of loads by any weights. Weights are learnt from
 // the loads of the cheapest mapping, round by round, while they raise the bound. What is left then is listed again, by
 // the weights that were found, and tried one by one; where the list is too long the levels are descended without it.
-// Cost: a table over all keepers for each criterion and round, milliseconds each; it pays where thousands would be
-// tried.
+// Cost: a table over all choices of what to keep for each criterion and round, milliseconds each; it pays where
+// thousands would be tried.
 #include <algorithm>
 #include <limits>
 
@@ -17,11 +17,11 @@ namespace {
 
 // Of the memory.
 constexpr double kForInside = 1.0 / 3;
-// Steps for each point and level that a choice of keepers takes when it is tried.
+// Steps for each point and level that a choice of what to keep takes when it is tried.
 constexpr double kStepsOfChoice = 1.5;
 // So many times as many are still tried one by one when they have been bounded together.
 constexpr std::size_t kSome = 20;
-// Of a table over all keepers; so many take milliseconds.
+// Of a table over all choices of what to keep; so many take milliseconds.
 constexpr double kQuickSteps = 1e6;
 // What another choice of weights must raise a bound by to be followed by one more.
 constexpr double kGrows = 1.01;
@@ -30,7 +30,7 @@ constexpr double kMostCeiling = 1e100;
 }  // namespace
 
 std::size_t LatticeSearch::few_candidates(const Opened& here) const {
-  if (limits_.few_keepers && goal_.best()[0] < kNever) return *limits_.few_keepers;
+  if (limits_.few_keeps && goal_.best()[0] < kNever) return *limits_.few_keeps;
   if (!limits_.nested_tiles || goal_.best()[0] == kNever ||
       Inside::most_bytes(here.boundaries) * int{kCriteria} > budget_.room() * kForInside)
     return std::numeric_limits<std::size_t>::max() - 1;
@@ -39,7 +39,7 @@ std::size_t LatticeSearch::few_candidates(const Opened& here) const {
                                   (points_of(here.boundaries) * levels * kStepsOfChoice));
 }
 
-void LatticeSearch::search_all_keepers(Opened& here) {
+void LatticeSearch::search_all_keeps(Opened& here) {
   const double leak_pj = here.prices.leak_pj_per_cycle(), compute = here.prices.layout().cycles;
   const Triple<Loads> most = most_loads(here, here.least_pj);
   here.choices = Inside::choices_below(*here.capacity, static_cast<int>(problem_.levels.size()),
@@ -69,7 +69,7 @@ void LatticeSearch::search_all_keepers(Opened& here) {
   // The loads of a mapping that costs so little, which is tried.
   const auto loads_of_cheapest = [&](int k) {
     const Inside::Found found = here.inside[k]->cheapest();
-    if (!found.path.empty()) leaf(here.prices, *here.tables[kEnergy], found.keepers, found.path);
+    if (!found.path.empty()) leaf(here.prices, *here.tables[kEnergy], found.keeps, found.path);
     return found.loads;
   };
   here.slow = here.traded = {};
@@ -144,7 +144,7 @@ int LatticeSearch::rounds_of(const Opened& here) {
   return steps < kQuickSteps ? 8 : steps < 5 * kQuickSteps ? 4 : 2;
 }
 
-void LatticeSearch::descend_all(Opened& here, int i, const CapacityBound::Outer& outer, const Keepers& keepers,
+void LatticeSearch::descend_all(Opened& here, int i, const CapacityBound::Outer& outer, const Keeps& keeps,
                                 const Least& terms, const Loads& loads, const Triple<Loads>& most) {
   struct Choice {
     Key bound{};
@@ -184,7 +184,7 @@ void LatticeSearch::descend_all(Opened& here, int i, const CapacityBound::Outer&
       ++tally_.bounded;
       continue;
     }
-    Keepers next = keepers;
+    Keeps next = keeps;
     for (int s = 0; s < kSpaces; ++s) next[s] |= (choice.kept >> s & 1) << a;
     for (auto& table : here.tables) {
       table->set_level(a, next, most);
@@ -198,7 +198,7 @@ void LatticeSearch::descend_all(Opened& here, int i, const CapacityBound::Outer&
     if (stopped_) return;
     if (a == 0) {
       Candidate candidate;
-      candidate.keepers = next;
+      candidate.keeps = next;
       candidate.cycles = choice.cycles;
       search_candidate(here, candidate);
     } else {

@@ -1,4 +1,4 @@
-#include "orrery/engines/nest/model/imperfect.h"
+#include "orrery/engines/nest/model/imperfect_traffic.h"
 
 #include <cmath>
 
@@ -129,7 +129,7 @@ TEST(Imperfect, RoundsThatDoNotComeToTheBoundAreRefused) {
   EXPECT_EQ(codes(rows.einsum, rows.chip, rows.mapping), std::vector<std::string>{"O0710"}) << "more than the factor";
 }
 
-// Evaluated by either account, a mapping without rests costs the same.
+// Evaluated by either account, a mapping without remainders costs the same.
 TEST(Imperfect, WithoutRestsItIsTheClosedForm) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Dice dice = Dice::from_seed(seed);

@@ -1,4 +1,4 @@
-#include "orrery/engines/nest/model/ragged.h"
+#include "orrery/engines/nest/model/imperfect_windows.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -6,18 +6,18 @@
 #include <gtest/gtest.h>
 
 #include "orrery/engines/nest/model/imperfect_simulation_test_util.h"
+#include "orrery/engines/nest/model/imperfect_windows_simulation_test_util.h"
 #include "orrery/engines/nest/model/model.h"
-#include "orrery/engines/nest/model/ragged_simulation_test_util.h"
 
 namespace orrery::nest {
 namespace {
 
 using base::Count;
 using testing::Dice;
-using testing::RaggedSimulation;
+using testing::ImperfectWindowsSimulation;
 
 int problems(int unless_asked_otherwise) {
-  const char* wanted = std::getenv("ORRERY_RAGGED_PROBLEMS");
+  const char* wanted = std::getenv("ORRERY_IMPERFECT_WINDOWS_PROBLEMS");
   return wanted ? std::atoi(wanted) : unless_asked_otherwise;
 }
 
@@ -30,7 +30,7 @@ workload::Einsum any_window(Dice& dice) {
   }
 }
 
-std::vector<ReuseRules> any_rules_of_ragged(Dice& dice, int storages) {
+std::vector<ReuseRules> any_rules_of_windows(Dice& dice, int storages) {
   if (!dice.once_in(4)) return {};
   std::vector<ReuseRules> rules(storages);
   for (ReuseRules& rule : rules)
@@ -39,24 +39,24 @@ std::vector<ReuseRules> any_rules_of_ragged(Dice& dice, int storages) {
   return rules;
 }
 
-TEST(Ragged, EqualsAWalkOverEveryStepOfEveryInstance) {
-  int rests = 0, shorter = 0;
+TEST(ImperfectWindows, EqualsAWalkOverEveryStepOfEveryInstance) {
+  int imperfect = 0, shorter = 0;
   for (int seed = 0; seed < problems(3'000); ++seed) {
     Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed));
     const workload::Einsum einsum = any_window(dice);
     const int storages = static_cast<int>(dice(1, 3));
     const Mapping mapping = testing::random_imperfect_mapping(dice, einsum, storages, dice.once_in(2));
     if (perfect(mapping)) continue;
-    ++rests;
-    const std::vector<ReuseRules> rules = any_rules_of_ragged(dice, storages);
+    ++imperfect;
+    const std::vector<ReuseRules> rules = any_rules_of_windows(dice, storages);
     const Shape shape = shape_of(einsum);
     ImperfectTraffic traffic;
-    imperfect(einsum, shape, mapping, rules, true, traffic);
+    imperfect_traffic(einsum, shape, mapping, rules, true, traffic);
     for (int s = 0; s < static_cast<int>(einsum.dataspaces.size()); ++s) {
       if (shape.separable[s]) continue;
       std::uint32_t alone = 0;
       for (int i = 0; i < storages && !rules.empty(); ++i) alone |= (rules[i].no_spatial_sharing >> s & 1) << i;
-      RaggedSimulation walk(einsum, mapping, s);
+      ImperfectWindowsSimulation walk(einsum, mapping, s);
       int inner = -1, outermost = -1;
       for (int i = 0; i < storages; ++i)
         if (mapping.levels[i].keep >> s & 1) outermost = i;
@@ -85,12 +85,12 @@ TEST(Ragged, EqualsAWalkOverEveryStepOfEveryInstance) {
       }
     }
   }
-  EXPECT_GT(rests, problems(3'000) / 2);
+  EXPECT_GT(imperfect, problems(3'000) / 2);
   EXPECT_GT(shorter, problems(3'000) / 30) << "too few instances that do less than others";
 }
 
-// Evaluated by either account, a mapping without rests costs the same.
-TEST(Ragged, WithoutRestsItIsTheSumOverLoops) {
+// Evaluated by either account, a mapping without remainders costs the same.
+TEST(ImperfectWindows, WithoutRestsItIsTheSumOverLoops) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
     Dice dice = Dice::from_seed(seed);
@@ -100,7 +100,7 @@ TEST(Ragged, WithoutRestsItIsTheSumOverLoops) {
     const machine::Chip chip = testing::random_chip(dice, choices);
     const int storages = static_cast<int>(chip.storages.size());
     Mapping mapping = testing::random_mapping(dice, einsum, storages, dice.once_in(2));
-    const std::vector<ReuseRules> rules = any_rules_of_ragged(dice, storages);
+    const std::vector<ReuseRules> rules = any_rules_of_windows(dice, storages);
     const Evaluation whole = evaluate(einsum, chip, mapping, {}, rules);
     // Last rounds that say what the factors say: not perfect to the letter.
     for (LevelMapping& level : mapping.levels) level.temporal_last = level.temporal, level.spatial_last = level.spatial;
@@ -150,7 +150,7 @@ struct Window {
   }
 };
 
-TEST(Ragged, TheLastTileOfASlideBringsWhatIsLeft) {
+TEST(ImperfectWindows, TheLastTileOfASlideBringsWhatIsLeft) {
   Window window;
   window.mapping.levels[0].temporal = {3, 4};
   window.mapping.levels[1].temporal = {1, 3};
@@ -160,7 +160,7 @@ TEST(Ragged, TheLastTileOfASlideBringsWhatIsLeft) {
   EXPECT_EQ(stretched.fills(), 15 + 15 + 7) << "tiles of 15, 15 and 7 words, an unused one between";
 }
 
-TEST(Ragged, AnInstanceAtTheEdgeHoldsASmallerTile) {
+TEST(ImperfectWindows, AnInstanceAtTheEdgeHoldsASmallerTile) {
   Window window;
   window.mapping.levels[0].temporal = {3, 4};
   window.mapping.levels[1].spatial = {1, 3};
@@ -171,7 +171,7 @@ TEST(Ragged, AnInstanceAtTheEdgeHoldsASmallerTile) {
   EXPECT_EQ(evaluation.compute.cycles, 12);
 }
 
-TEST(Ragged, ALoopThatJumpsBackOverALastRoundBringsTheWholeTile) {
+TEST(ImperfectWindows, ALoopThatJumpsBackOverALastRoundBringsTheWholeTile) {
   // R outside P: the second and the third round begin again at the first tile.
   Window window;
   window.mapping.levels[0].temporal = {1, 4};

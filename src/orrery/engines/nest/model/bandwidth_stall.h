@@ -16,7 +16,7 @@
 
 namespace orrery::nest {
 
-struct Throttle {
+struct BandwidthStall {
   base::Count cycles = 0;
   double factor = 1;  // compute cycles per cycle, at most 1
   double beyond = 0;  // the cycles where a Count cannot hold them, and `cycles` is the largest one; else 0
@@ -24,9 +24,9 @@ struct Throttle {
 
 // `reads` and `writes` (fills plus updates) are words per instance, one entry per dataspace.
 template <typename Reads, typename Writes>
-Throttle throttle(const PricedLevel& level, base::Count compute_cycles, std::span<const Reads> reads,
-                  std::span<const Writes> writes, bool in_doubles) {
-  Throttle result{compute_cycles, 1, 0};
+BandwidthStall bandwidth_stall(const PricedLevel& level, base::Count compute_cycles, std::span<const Reads> reads,
+                               std::span<const Writes> writes, bool in_doubles) {
+  BandwidthStall result{compute_cycles, 1, 0};
   if (!level.limited()) return result;
   const auto take = [&](double cycles) {
     const std::optional<base::Count> counted = base::whole_number(cycles);

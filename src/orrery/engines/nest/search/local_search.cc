@@ -1,31 +1,31 @@
 // A change gives one loop other iterations, or a fan-out another vector, and lets the loop of another level take what
-// is left; or it turns a keeper on or off, or moves a loop to the innermost place of its level. The first change that
-// helps is taken. Cost: two microseconds a try.
-#include "orrery/engines/nest/search/remainder/rest_climb.h"
+// is left; or it lets a level keep other dataspaces, or moves a loop to the innermost place of its level. The first
+// change that helps is taken. Cost: two microseconds a try.
+#include "orrery/engines/nest/search/local_search.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace orrery::nest::rests {
+namespace orrery::nest {
 
 using base::Count;
 
 namespace {
 
 constexpr int kMostTries = 15'000;
-constexpr std::size_t kMostSpreads = 40;  // of a level, tried in a round
+constexpr std::size_t kMostSpreadsARound = 40;  // of a level, tried in a round
 
-class Climb {
+class SingleChanges {
  public:
-  Climb(const Space& space, const std::vector<Count>& bounds, const Mapping& from,
-        const std::function<bool(const Mapping&)>& better, base::Ticker& clock)
+  SingleChanges(const Space& space, const std::vector<Count>& bounds, const Mapping& from,
+                const std::function<bool(const Mapping&)>& better, base::Ticker& clock)
       : space_(space), bounds_(bounds), best_(from), better_(better), clock_(clock) {}
 
   void run() {
     for (bool helped = true; helped && !done();) {
       helped = change_loops();
       helped = change_spreads() || helped;
-      helped = change_keepers() || helped;
+      helped = change_keeps() || helped;
       helped = change_orders() || helped;
       ++round_;
     }
@@ -76,8 +76,8 @@ class Climb {
     for (int level = 0; level < space_.levels(); ++level) {
       const std::vector<SpatialChoice>& choices = space_.spatial(level);
       // Wide ones stand first; rounds look at others of them.
-      const std::size_t step = std::max<std::size_t>(1, choices.size() / 4 / kMostSpreads);
-      for (std::size_t k = static_cast<std::size_t>(round_) % step, n = 0; k < choices.size() && n < kMostSpreads;
+      const std::size_t step = std::max<std::size_t>(1, choices.size() / 4 / kMostSpreadsARound);
+      for (std::size_t k = static_cast<std::size_t>(round_) % step, n = 0; k < choices.size() && n < kMostSpreadsARound;
            k += step, ++n) {
         if (done()) return helped;
         Mapping next = best_;
@@ -97,7 +97,7 @@ class Climb {
     return helped;
   }
 
-  bool change_keepers() {
+  bool change_keeps() {
     bool helped = false;
     for (int level = 0; level < space_.levels(); ++level)
       for (const std::uint32_t keep : space_.keeps(level)) {
@@ -151,9 +151,9 @@ bool trim(Mapping& mapping, const std::vector<Count>& bounds) {
   return complete(mapping, bounds);
 }
 
-void climb(const Space& space, const std::vector<Count>& bounds, const Mapping& from,
-           const std::function<bool(const Mapping&)>& better, base::Ticker& clock) {
-  Climb(space, bounds, from, better, clock).run();
+void local_search(const Space& space, const std::vector<Count>& bounds, const Mapping& from,
+                  const std::function<bool(const Mapping&)>& better, base::Ticker& clock) {
+  SingleChanges(space, bounds, from, better, clock).run();
 }
 
-}  // namespace orrery::nest::rests
+}  // namespace orrery::nest

@@ -1,4 +1,4 @@
-// Counting where factors leave a rest, in closed form.
+// Counting where factors leave a remainder, in closed form.
 //
 // The iterations of one dimension are the numbers 0 .. bound - 1, written with one digit per loop; their digits range
 // over all combinations up to those of bound - 1, lexicographically from the outermost loop inwards. So every count
@@ -24,7 +24,7 @@
 // the busiest instance all digits of fan-outs outside it are dropped. A stretched dimension (coefficient c) spans 1 + c
 // (e - 1) words for e iterations: c times its points less c - 1 for each tile. Cost: boundaries times dimensions times
 // loops.
-#include "orrery/engines/nest/model/imperfect.h"
+#include "orrery/engines/nest/model/imperfect_traffic.h"
 
 #include <algorithm>
 #include <functional>
@@ -33,7 +33,7 @@
 
 #include "orrery/engines/nest/model/boxes.h"
 #include "orrery/engines/nest/model/first_words.h"
-#include "orrery/engines/nest/model/ragged.h"
+#include "orrery/engines/nest/model/imperfect_windows.h"
 
 namespace orrery::nest {
 
@@ -43,7 +43,7 @@ namespace {
 
 constexpr int kNever = std::numeric_limits<int>::max();  // the position of a loop that is not there
 
-struct RaggedLoop {
+struct ImperfectLoop {
   int level;
   bool in_space;
   int position;  // in time, counted outwards over all levels; -1 in space
@@ -51,7 +51,7 @@ struct RaggedLoop {
 };
 
 struct Loops {
-  std::array<RaggedLoop, 2 * kMaxLevels> loop;  // innermost first, those that iterate
+  std::array<ImperfectLoop, 2 * kMaxLevels> loop;  // innermost first, those that iterate
   int count = 0;
 };
 
@@ -59,11 +59,11 @@ struct Loops {
 struct Combinations {
   Count full = 1, edge = 1;
 
-  void keep(const RaggedLoop& loop) {
+  void keep(const ImperfectLoop& loop) {
     edge += (loop.last - 1) * full;
     full *= loop.iterations;
   }
-  void drop(const RaggedLoop& loop) {
+  void drop(const ImperfectLoop& loop) {
     if (loop.last > 1) edge = full;
   }
 };
@@ -100,7 +100,7 @@ class Counter {
   Count steps(int d) const {
     Combinations found;
     for (int k = 0; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       loop.in_space ? found.drop(loop) : found.keep(loop);
     }
     return found.edge;
@@ -108,7 +108,7 @@ class Counter {
   Count instances(int d, int level) const {
     Combinations found;
     for (int k = 0; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       if (loop.level <= level) continue;
       loop.in_space ? found.keep(loop) : found.drop(loop);
     }
@@ -116,18 +116,18 @@ class Counter {
   }
   // Iterations that a tile of `level` spans, at most; without the loops in time of that level.
   Count extent(int d, int level) const {
-    return spanned(d, [level](const RaggedLoop& loop) { return loop.level <= level; });
+    return spanned(d, [level](const ImperfectLoop& loop) { return loop.level <= level; });
   }
   Count extent_in_space(int d, int level) const {
-    return spanned(d,
-                   [level](const RaggedLoop& loop) { return loop.level < level || (loop.level == level && loop.in_space); });
+    return spanned(
+        d, [level](const ImperfectLoop& loop) { return loop.level < level || (loop.level == level && loop.in_space); });
   }
 
   // How often a dimension that does not move the dataspace has its tile brought, when the run ends before `position`.
   double times(int d, const View& view, int position) const {
     Combinations found;
     for (int k = 0; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       if (loop.level <= view.tile) continue;
       const bool keeps = loop.in_space ? keeps_fan_out(loop, view, true) : loop.position > position;
       keeps ? found.keep(loop) : found.drop(loop);
@@ -145,9 +145,9 @@ class Counter {
   Moved moved(int d, const View& view, Count coefficient) const {
     Moved result;
     Combinations points, tiles;
-    const RaggedLoop* innermost = nullptr;  // in time
+    const ImperfectLoop* innermost = nullptr;  // in time
     for (int k = 0; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       const bool outside = loop.level > view.tile;
       if (outside && !loop.in_space && !innermost) {
         innermost = &loop;
@@ -167,15 +167,15 @@ class Counter {
   Count spanned(int d, const Within& within) const {
     Combinations found;
     for (int k = 0; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       within(loop) ? found.keep(loop) : found.drop(loop);
     }
     return found.edge;
   }
 
-  void add(int d, const RaggedLoop& loop) { loops_[d].loop[loops_[d].count++] = loop; }
+  void add(int d, const ImperfectLoop& loop) { loops_[d].loop[loops_[d].count++] = loop; }
 
-  static bool keeps_fan_out(const RaggedLoop& loop, const View& view, bool may_share) {
+  static bool keeps_fan_out(const ImperfectLoop& loop, const View& view, bool may_share) {
     if (loop.level > view.one_of) return false;
     return !may_share || loop.level <= view.tile || loop.level > view.shared_up_to || (view.alone >> loop.level & 1);
   }
@@ -190,7 +190,7 @@ class Counter {
   void find_edge(int d, int first, double words, Moved& result) const {
     int position = kNever;
     for (int k = first; k < loops_[d].count; ++k) {
-      const RaggedLoop& loop = loops_[d].loop[k];
+      const ImperfectLoop& loop = loops_[d].loop[k];
       if (loop.last == 1) continue;
       if (loop.in_space) return;
       if (position == kNever) position = loop.position;
@@ -300,8 +300,8 @@ void share_out(const workload::Einsum& einsum, const Shape& shape, const Mapping
 
 }  // namespace
 
-void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
-               const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out) {
+void imperfect_traffic(const workload::Einsum& einsum, const Shape& shape, const Mapping& mapping,
+                       const std::vector<ReuseRules>& reuse, bool destinations, ImperfectTraffic& out) {
   const int levels = static_cast<int>(mapping.levels.size());
   const int dimensions = static_cast<int>(einsum.dimensions.size());
   const int dataspaces = static_cast<int>(einsum.dataspaces.size());
@@ -323,7 +323,7 @@ void imperfect(const workload::Einsum& einsum, const Shape& shape, const Mapping
 
   for (int s = 0; s < dataspaces; ++s) {
     if (!shape.separable[s]) {
-      ragged(shape, mapping, reuse, s, destinations, out);
+      imperfect_windows(shape, mapping, reuse, s, destinations, out);
       share_out(einsum, shape, mapping, counter, s, levels, extents, out);
       continue;
     }

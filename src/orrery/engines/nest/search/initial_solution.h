@@ -11,7 +11,7 @@
 
 namespace orrery::nest {
 
-struct Start {
+struct InitialSolution {
   Mapping mapping;
   Evaluation evaluation;
   Key key{};
@@ -19,7 +19,8 @@ struct Start {
 
 // Nothing if none was found in a tenth of a second; there may be none. If `budget` has time left, the mapping is
 // improved by single changes, and by `annealed` random ones.
-std::optional<Start> start(const Model& model, const Space& space, const std::vector<Metric>& objective,
-                           base::Count max_cycles, const base::Budget& budget, int annealed = 0);
+std::optional<InitialSolution> initial_solution(const Model& model, const Space& space,
+                                                const std::vector<Metric>& objective, base::Count max_cycles,
+                                                const base::Budget& budget, int annealed = 0);
 
 }  // namespace orrery::nest
