@@ -310,10 +310,21 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
     active = std::max(active, slowed.cycles);
     beyond = std::max(beyond, slowed.beyond);
   }
-  const double active_cycles = beyond > 0 ? beyond : static_cast<double>(active);
+  settle_totals(account.compute_cycles, account.compute_instances, active, beyond, out);
+  if (!chip_.networks.empty()) settle_networks(account, outermost, out);
+  out.energy_pj += out.compute.energy_pj;
+  out.utilization =
+      static_cast<double>(operations_) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
+  out.edp_j_cycles = out.energy_pj * out.needed_cycles() / 1e12;
+}
 
+// Leakage, cycles and computes, once it is known how long the chip is active. Energies of networks and computes are
+// still to be added.
+void Model::settle_totals(Count compute_cycles, Count compute_instances, Count active, double beyond,
+                          Evaluation& out) const {
+  const double active_cycles = beyond > 0 ? beyond : static_cast<double>(active);
   out.energy_pj = 0;
-  for (int i = 0; i < levels; ++i) {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
     StorageCost& cost = out.storages[i];
     cost.leakage_pj = levels_[i].leak_pj_per_cycle * active_cycles * static_cast<double>(cost.utilized_instances);
     cost.energy_pj += cost.leakage_pj;
@@ -326,16 +337,10 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
   out.beyond_cycles = countable ? 0 : active_cycles + static_cast<double>(latency_cycles_);
   ComputeCost& compute = out.compute;
   compute.operations = operations_;
-  compute.utilized_instances = account.compute_instances;
-  compute.cycles = account.compute_cycles;
-  compute.leakage_pj = compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(account.compute_instances);
+  compute.utilized_instances = compute_instances;
+  compute.cycles = compute_cycles;
+  compute.leakage_pj = compute_leak_pj_per_cycle() * active_cycles * static_cast<double>(compute_instances);
   compute.energy_pj = compute_pj() + compute.leakage_pj;
-
-  if (!chip_.networks.empty()) settle_networks(account, outermost, out);
-  out.energy_pj += compute.energy_pj;
-  out.utilization =
-      static_cast<double>(operations_) / (static_cast<double>(chip_.compute.instances) * out.needed_cycles());
-  out.edp_j_cycles = out.energy_pj * out.needed_cycles() / 1e12;
 }
 
 void Model::evaluate_imperfect(const Mapping& mapping, Evaluation& out) const {

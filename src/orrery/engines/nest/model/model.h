@@ -69,6 +69,8 @@ class Model {
   struct Account;
   template <typename Number>
   void settle(const Mapping& mapping, const Account<Number>& account, Evaluation& out) const;
+  void settle_totals(base::Count compute_cycles, base::Count compute_instances, base::Count active, double beyond,
+                     Evaluation& out) const;
   template <typename Number>
   void settle_networks(const Account<Number>& account, const std::array<int, kMaxDataspaces>& outermost,
                        Evaluation& out) const;

@@ -455,8 +455,7 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     const double elided = read_write ? instances * static_cast<double>(state.partition[s]) : 0;
     const double refill = std::max(0.0, fill - elided);
     const int parent = int{state.parent[s]};
-    double cheapest = std::numeric_limits<double>::infinity();
-    double least_reads = std::numeric_limits<double>::infinity();
+    double cheapest = std::numeric_limits<double>::infinity(), least_reads = cheapest;
     const double multicast = static_cast<double>(state.multicast[s]);
     const double parent_elided =
         parent >= 0 && read_write && !level_[parent].priced.reads_first(s)
@@ -491,12 +490,8 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     if (parent >= 0 && level_[parent].port >= 0 && std::isfinite(least_reads)) {
       const double each = static_cast<double>(state.parent_instances[s]);
       const int port = level_[parent].port;
-      if (read_write) {
-        reads[port] += std::max(0.0, least_reads - parent_elided) / each;
-        writes[port] += least_reads / each;
-      } else {
-        reads[port] += least_reads / each;
-      }
+      reads[port] += (read_write ? std::max(0.0, least_reads - parent_elided) : least_reads) / each;
+      if (read_write) writes[port] += least_reads / each;
     }
   }
   const double least_cycles = operations_ / (instances * most_instances);

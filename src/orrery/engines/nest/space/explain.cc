@@ -66,121 +66,158 @@ std::string tile_text(const workload::Einsum& einsum, int s, const std::vector<C
                      einsum.volume(s, extents));
 }
 
-}  // namespace
+// Finds the smallest set of restrictions that leaves nothing, and says what they are and what does not work out.
+class Explanation {
+ public:
+  Explanation(const Model& model, const Mapspace& mapspace, const base::Budget& budget, Optimum& optimum)
+      : model_(model),
+        einsum_(model.einsum()),
+        chip_(model.chip()),
+        mapspace_(mapspace),
+        budget_(budget),
+        optimum_(optimum),
+        levels_(static_cast<int>(chip_.storages.size())),
+        kept_{std::vector<bool>(mapspace.constraints.size(), true),
+              {std::vector<bool>(levels_, true), std::vector<bool>(levels_, true)}} {}
 
-void explain_empty(const Model& model, const Mapspace& mapspace, const base::Budget& budget, Optimum& optimum) {
-  const workload::Einsum& einsum = model.einsum();
-  const machine::Chip& chip = model.chip();
-  const int levels = static_cast<int>(chip.storages.size());
-  Restrictions kept{std::vector<bool>(mapspace.constraints.size(), true),
-                    {std::vector<bool>(levels, true), std::vector<bool>(levels, true)}};
-  const auto space_of = [&](const Restrictions& restrictions) {
-    return Space(einsum, chip, restricted(mapspace, restrictions), model.shape(), restrictions.limits, budget);
-  };
-  // A restriction is kept unless the space is known to be empty without it.
-  const auto empty = [&](const Restrictions& restrictions) {
-    return feasible(einsum, space_of(restrictions), budget) == Feasible::kNo;
-  };
-  const auto try_without = [&](auto set) {
-    if (budget.spent()) return;
-    Restrictions fewer = kept;
-    set(fewer, false);
-    if (empty(fewer)) kept = fewer;
-  };
-  // Restrictions that the reader implied are tried first, the user's own lines last, so that the explanation names
-  // lines that can be changed.
-  for (int level = levels - 1; level >= 0; --level) {
-    // A level that feeds one instance is no restriction that a user would lift.
-    if (chip.fanout_x(level) * chip.fanout_y(level) > 1)
-      try_without([&](Restrictions& r, bool on) { r.limits.fanout[level] = on; });
-    if (chip.storages[level].capacity_words)
-      try_without([&](Restrictions& r, bool on) { r.limits.capacity[level] = on; });
+  void run() {
+    drop_what_is_not_needed();
+    name_constraints();
+    for (int level = 0; level < levels_; ++level) name_hardware(level);
+    for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d) explain_factors(d);
+    for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) explain_bypasses(s);
   }
-  for (int kind = 4; kind >= 0; --kind)
-    for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
-      if (static_cast<int>(mapspace.constraints[k].kind) == kind)
-        try_without([&](Restrictions& r, bool on) { r.constraint[k] = on; });
-  if (budget.spent())
-    optimum.arithmetic.push_back(
-        "a limit ended the search for the smallest set: some of these may not be needed for the contradiction");
 
-  for (std::size_t k = 0; k < mapspace.constraints.size(); ++k)
-    if (kept.constraint[k])
-      optimum.conflicts.push_back({describe(mapspace.constraints[k], einsum, chip), mapspace.constraints[k].where,
-                                   static_cast<int>(k), -1, -1});
-  for (int level = 0; level < levels; ++level) {
-    const machine::Storage& storage = chip.storages[level];
-    if (kept.limits.capacity[level] && storage.capacity_words) {
-      optimum.conflicts.push_back({fmt::format("{} holds {} words", storage.name, *chip.usable_words(level)),
-                                   storage.capacity_where.known() ? storage.capacity_where : storage.where, -1, level,
-                                   -1});
-      Restrictions lifted = kept;
+ private:
+  Space space_of(const Restrictions& restrictions) const {
+    return Space(einsum_, chip_, restricted(mapspace_, restrictions), model_.shape(), restrictions.limits, budget_);
+  }
+
+  // A restriction is kept unless the space is known to be empty without it.
+  template <typename Set>
+  void try_without(const Set& set) {
+    if (budget_.spent()) return;
+    Restrictions fewer = kept_;
+    set(fewer, false);
+    if (feasible(einsum_, space_of(fewer), budget_) == Feasible::kNo) kept_ = fewer;
+  }
+
+  void drop_what_is_not_needed() {
+    // Restrictions that the reader implied are tried first, the user's own lines last, so that the explanation names
+    // lines that can be changed.
+    for (int level = levels_ - 1; level >= 0; --level) {
+      // A level that feeds one instance is no restriction that a user would lift.
+      if (chip_.fanout_x(level) * chip_.fanout_y(level) > 1)
+        try_without([&](Restrictions& r, bool on) { r.limits.fanout[level] = on; });
+      if (chip_.storages[level].capacity_words)
+        try_without([&](Restrictions& r, bool on) { r.limits.capacity[level] = on; });
+    }
+    for (int kind = 4; kind >= 0; --kind)
+      for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k)
+        if (static_cast<int>(mapspace_.constraints[k].kind) == kind)
+          try_without([&](Restrictions& r, bool on) { r.constraint[k] = on; });
+    if (budget_.spent())
+      optimum_.arithmetic.push_back(
+          "a limit ended the search for the smallest set: some of these may not be needed for the contradiction");
+  }
+
+  void name_constraints() {
+    for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k)
+      if (kept_.constraint[k])
+        optimum_.conflicts.push_back({describe(mapspace_.constraints[k], einsum_, chip_),
+                                      mapspace_.constraints[k].where, static_cast<int>(k), -1, -1});
+  }
+
+  void name_hardware(int level) {
+    const machine::Storage& storage = chip_.storages[level];
+    if (kept_.limits.capacity[level] && storage.capacity_words) {
+      optimum_.conflicts.push_back({fmt::format("{} holds {} words", storage.name, *chip_.usable_words(level)),
+                                    storage.capacity_where.known() ? storage.capacity_where : storage.where, -1, level,
+                                    -1});
+      Restrictions lifted = kept_;
       lifted.limits.capacity[level] = false;
-      if (const auto least = least_use(einsum, space_of(lifted), level, budget)) {
+      if (const auto least = least_use(einsum_, space_of(lifted), level, budget_)) {
         std::string parts;
-        for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
+        for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s)
           if (least->keep >> s & 1)
             parts +=
-                fmt::format("{}{}", parts.empty() ? "" : "; ", tile_text(einsum, static_cast<int>(s), least->extents));
-        optimum.arithmetic.push_back(
+                fmt::format("{}{}", parts.empty() ? "" : "; ", tile_text(einsum_, static_cast<int>(s), least->extents));
+        optimum_.arithmetic.push_back(
             fmt::format("{} holds {} words; with these constraints it must keep at least {}: {}", storage.name,
-                        *chip.usable_words(level), least->words, parts));
+                        *chip_.usable_words(level), least->words, parts));
       }
     }
-    const Count x = chip.fanout_x(level), y = chip.fanout_y(level);
-    if (kept.limits.fanout[level] && x * y > 1) {
-      optimum.conflicts.push_back({fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y),
-                                   storage.where, -1, -1, level});
+    const Count x = chip_.fanout_x(level), y = chip_.fanout_y(level);
+    if (kept_.limits.fanout[level] && x * y > 1) {
+      optimum_.conflicts.push_back({fmt::format("{} feeds {} instances (X {} x Y {})", storage.name, x * y, x, y),
+                                    storage.where, -1, -1, level});
     }
   }
-  // Per dimension: what the remaining factor constraints demand and allow.
-  for (std::size_t d = 0; d < einsum.dimensions.size(); ++d) {
+
+  // What the remaining factor constraints demand of a dimension, and what they allow.
+  void explain_factors(std::size_t d) {
     Count demanded = 1;
     std::string factors, ceilings;
     bool any = false;
-    for (std::size_t k = 0; k < mapspace.constraints.size(); ++k) {
-      const Constraint& constraint = mapspace.constraints[k];
-      if (!kept.constraint[k] || constraint.kind != Constraint::Kind::kFactor ||
+    for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k) {
+      const Constraint& constraint = mapspace_.constraints[k];
+      if (!kept_.constraint[k] || constraint.kind != Constraint::Kind::kFactor ||
           constraint.dimension != static_cast<int>(d))
         continue;
       any = true;
       if (constraint.comparison == Comparison::kAtMost) {
         ceilings += fmt::format("{}{} at {}", ceilings.empty() ? "" : ", ", constraint.value,
-                                chip.storages[constraint.level].name);
+                                chip_.storages[constraint.level].name);
         continue;
       }
       if (constraint.value == 1) continue;
       demanded *= constraint.value;
       factors += fmt::format("{}{} ({})", factors.empty() ? "" : " x ", constraint.value,
-                             chip.storages[constraint.level].name);
+                             chip_.storages[constraint.level].name);
     }
-    if (!any) continue;
-    const Count bound = einsum.dimensions[d].bound;
-    const std::string& name = einsum.dimensions[d].name;
+    if (!any) return;
+    const Count bound = einsum_.dimensions[d].bound;
+    const std::string& name = einsum_.dimensions[d].name;
     if (!factors.empty() && bound % demanded != 0) {
-      optimum.arithmetic.push_back(
+      optimum_.arithmetic.push_back(
           fmt::format("{} = {} cannot be divided by {} = {} without remainder; only whole factors are searched", name,
                       bound, factors, demanded));
       if (bound < std::numeric_limits<Count>::max() - demanded)
-        optimum.ways_out.push_back(fmt::format(
+        optimum_.ways_out.push_back(fmt::format(
             "round {} up to {}, the next multiple of {}, with `--factors padded`, or take a chip without this factor",
             name, (bound / demanded + 1) * demanded, demanded));
     } else if (!factors.empty() || !ceilings.empty())
-      optimum.arithmetic.push_back(fmt::format("{} = {} needs factors that multiply to {}; {}{}{}", name, bound, bound,
-                                               factors.empty() ? "" : "fixed or at least " + factors,
-                                               factors.empty() || ceilings.empty() ? "" : "; ",
-                                               ceilings.empty() ? "" : "at most " + ceilings));
+      optimum_.arithmetic.push_back(fmt::format("{} = {} needs factors that multiply to {}; {}{}{}", name, bound, bound,
+                                                factors.empty() ? "" : "fixed or at least " + factors,
+                                                factors.empty() || ceilings.empty() ? "" : "; ",
+                                                ceilings.empty() ? "" : "at most " + ceilings));
   }
-  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+
+  void explain_bypasses(std::size_t s) {
     const auto bypasses =
-        std::count_if(mapspace.constraints.begin(), mapspace.constraints.end(), [&](const Constraint& constraint) {
+        std::count_if(mapspace_.constraints.begin(), mapspace_.constraints.end(), [&](const Constraint& constraint) {
           return constraint.kind == Constraint::Kind::kKeep && !constraint.keep &&
                  constraint.dataspace == static_cast<int>(s);
         });
-    if (bypasses >= levels)
-      optimum.arithmetic.push_back(
-          fmt::format("{} is bypassed at all {} levels: no level keeps it", einsum.dataspaces[s].name, levels));
+    if (bypasses >= levels_)
+      optimum_.arithmetic.push_back(
+          fmt::format("{} is bypassed at all {} levels: no level keeps it", einsum_.dataspaces[s].name, levels_));
   }
+
+  const Model& model_;
+  const workload::Einsum& einsum_;
+  const machine::Chip& chip_;
+  const Mapspace& mapspace_;
+  const base::Budget& budget_;
+  Optimum& optimum_;
+  const int levels_;
+  Restrictions kept_;
+};
+
+}  // namespace
+
+void explain_empty(const Model& model, const Mapspace& mapspace, const base::Budget& budget, Optimum& optimum) {
+  Explanation(model, mapspace, budget, optimum).run();
 }
 
 }  // namespace orrery::nest

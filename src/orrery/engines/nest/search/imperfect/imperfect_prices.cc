@@ -195,6 +195,57 @@ double Prices::leakage_pj(double active, const std::array<Count, kMaxLevels>& in
   return leakage;
 }
 
+namespace {
+
+// A dataspace that crosses into the level from the one outside that keeps it.
+struct Crossing {
+  int s = 0, outer = 0;
+  double least_pj = 0;
+};
+
+std::vector<Crossing> crossings_into(const Prices& prices, int level) {
+  const Problem& problem = prices.problem();
+  std::vector<Crossing> crossings;
+  for (int s = 0; s < problem.spaces; ++s) {
+    if (!(prices.config().keep[level] >> s & 1)) continue;
+    const int outer = prices.parent(s, level);
+    const double words = problem.dataspaces[s].least_words;
+    crossings.push_back(
+        {s, outer, outer < 0 ? 0 : prices.served_pj(outer, s, words) + prices.received_pj(level, s, words)});
+  }
+  return crossings;
+}
+
+// Of tiles up to `high`, if the innermost loop outside the level that iterates is over dimension c. `at_edge`: the part
+// of its rounds that may be short.
+double crossing_pj(const Prices& prices, int level, const std::vector<Crossing>& crossings, const Factors& high,
+                   int c) {
+  const Problem& problem = prices.problem();
+  const double at_edge = std::min(
+      1.0 / 3, static_cast<double>(times(high[c], prices.outside(level, c))) / static_cast<double>(problem.bound[c]));
+  double pj = 0;
+  for (const Crossing& crossing : crossings) {
+    const Dataspace& dataspace = problem.dataspaces[crossing.s];
+    if (crossing.outer < 0) continue;
+    if (dataspace.slides || (dataspace.blind >> c & 1)) {
+      pj += crossing.least_pj;
+      continue;
+    }
+    double content = 1, share = 1;
+    for (std::uint32_t rest = dataspace.blind; rest != 0; rest &= rest - 1) {
+      const int d = __builtin_ctz(rest);
+      share *= rounds(problem.bound[d], high[d]);
+      content *= rounds(problem.bound[d], times(high[d], prices.shared(crossing.s, level, crossing.outer, d)));
+    }
+    const auto words = [&](double each) { return dataspace.least_words * (each - at_edge * (each - 1)); };
+    pj += prices.served_pj(crossing.outer, crossing.s, words(content)) +
+          prices.received_pj(level, crossing.s, words(share));
+  }
+  return pj;
+}
+
+}  // namespace
+
 Terms::Terms(const Prices& prices, int level) {
   const Problem& problem = prices.problem();
   std::vector<Count> most;
@@ -218,18 +269,7 @@ Terms::Terms(const Prices& prices, int level) {
     if (ranges <= kMostRanges) break;
   }
 
-  struct Crossing {
-    int s = 0, outer = 0;
-    double least_pj = 0;
-  };
-  std::vector<Crossing> crossings;
-  for (int s = 0; s < problem.spaces; ++s) {
-    if (!(prices.config().keep[level] >> s & 1)) continue;
-    const int outer = prices.parent(s, level);
-    const double words = problem.dataspaces[s].least_words;
-    crossings.push_back(
-        {s, outer, outer < 0 ? 0 : prices.served_pj(outer, s, words) + prices.received_pj(level, s, words)});
-  }
+  const std::vector<Crossing> crossings = crossings_into(prices, level);
   const std::optional<Count> capacity = problem.space.capacity(level);
   least_.assign(ranges, 0);
   std::vector<std::size_t> at(dims, 0);
@@ -261,28 +301,7 @@ Terms::Terms(const Prices& prices, int level) {
       }
       for (std::size_t k = 0; k < dims && least > 0; ++k) {
         const int c = dimension_[k];
-        if (low[c] == problem.bound[c]) continue;
-        const double at_edge = std::min(1.0 / 3, static_cast<double>(times(high[c], prices.outside(level, c))) /
-                                                     static_cast<double>(problem.bound[c]));
-        double pj = 0;
-        for (const Crossing& crossing : crossings) {
-          const Dataspace& dataspace = problem.dataspaces[crossing.s];
-          if (crossing.outer < 0) continue;
-          if (dataspace.slides || (dataspace.blind >> c & 1)) {
-            pj += crossing.least_pj;
-            continue;
-          }
-          double content = 1, share = 1;
-          for (std::uint32_t rest = dataspace.blind; rest != 0; rest &= rest - 1) {
-            const int d = __builtin_ctz(rest);
-            share *= rounds(problem.bound[d], high[d]);
-            content *= rounds(problem.bound[d], times(high[d], prices.shared(crossing.s, level, crossing.outer, d)));
-          }
-          const auto words = [&](double each) { return dataspace.least_words * (each - at_edge * (each - 1)); };
-          pj += prices.served_pj(crossing.outer, crossing.s, words(content)) +
-                prices.received_pj(level, crossing.s, words(share));
-        }
-        least = std::min(least, pj);
+        if (low[c] < problem.bound[c]) least = std::min(least, crossing_pj(prices, level, crossings, high, c));
       }
     }
     std::size_t stride = 1;

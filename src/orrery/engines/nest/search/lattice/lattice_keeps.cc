@@ -40,8 +40,33 @@ std::size_t LatticeSearch::few_candidates(const Opened& here) const {
 }
 
 void LatticeSearch::search_all_keeps(Opened& here) {
-  const double leak_pj = here.prices.leak_pj_per_cycle(), compute = here.prices.layout().cycles;
   const Triple<Loads> most = most_loads(here, here.least_pj);
+  if (!bound_all_keeps(here, most)) return;
+  // With the weights that were found, fewer are left.
+  if (!bound(here, here.least_pj)) {
+    tally_.bounded += !stopped_;
+    return;
+  }
+  here.tables.clear();
+  make_tables(here);
+  const std::size_t some = std::min(kSome * (few_candidates(here) + 1), most_candidates_);
+  if (!list_candidates(here, some)) {
+    descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
+    return;
+  }
+  if (stopped_) return;
+  descend_all(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, {}, {}, most);
+}
+
+// The loads of the mapping that is cheapest by criterion k, which is tried.
+Loads LatticeSearch::try_cheapest(Opened& here, int k) {
+  const Inside::Found found = here.inside[k]->cheapest();
+  if (!found.path.empty()) leaf(here.prices, *here.tables[kEnergy], found.keeps, found.path);
+  return found.loads;
+}
+
+bool LatticeSearch::bound_all_keeps(Opened& here, const Triple<Loads>& most) {
+  const double leak_pj = here.prices.leak_pj_per_cycle(), compute = here.prices.layout().cycles;
   here.choices = Inside::choices_below(*here.capacity, static_cast<int>(problem_.levels.size()),
                                        goal_.most_energy_pj(here.cycles, leak_pj) - problem_.compute_pj);
   Least least{std::max(here.least_pj - problem_.compute_pj, 0.0)};
@@ -66,18 +91,12 @@ void LatticeSearch::search_all_keeps(Opened& here) {
     ++tally_.bounded;
     return true;
   };
-  // The loads of a mapping that costs so little, which is tried.
-  const auto loads_of_cheapest = [&](int k) {
-    const Inside::Found found = here.inside[k]->cheapest();
-    if (!found.path.empty()) leaf(here.prices, *here.tables[kEnergy], found.keeps, found.path);
-    return found.loads;
-  };
   here.slow = here.traded = {};
   here.mu = 0;
   here.criteria.resize(1);
-  if (!make(kEnergy) || dropped()) return;
-  const Loads loads = loads_of_cheapest(kEnergy);
-  if (dropped()) return;
+  if (!make(kEnergy) || dropped()) return false;
+  const Loads loads = try_cheapest(here, kEnergy);
+  if (dropped()) return false;
   here.mu = goal_.exchange(leak_pj);
   if (limits_.together && (here.mu > 0 || objective_[0] == Metric::kDelay) && scarcest(loads, here.cycles) >= 0) {
     here.inside.resize(kCriteria);
@@ -87,7 +106,7 @@ void LatticeSearch::search_all_keeps(Opened& here) {
     weigh(here);
     for (const int k : {int{kScarce}, int{kTogether}}) {
       if (k == kTogether && here.mu <= 0) {
-        if (!make(k)) return;
+        if (!make(k)) return false;
         continue;
       }
       Weights& weights = k == kScarce ? here.slow : here.traded;
@@ -98,12 +117,12 @@ void LatticeSearch::search_all_keeps(Opened& here) {
       double best_mean = -1, best_least = 0;
       const int rounds = rounds_of(here);
       for (int round = 1;; ++round) {
-        if (!make(k)) return;
+        if (!make(k)) return false;
         learnt = weights;
-        if (dropped()) return;
+        if (dropped()) return false;
         const double mean = least[k] + weights.compute * compute * (k == kTogether ? here.mu : 1);
         const bool grows = mean > best_mean * kGrows;
-        const Loads answer = loads_of_cheapest(k);
+        const Loads answer = try_cheapest(here, k);
         if (mean > best_mean) {
           best_mean = mean, best_least = least[k], best = std::move(here.inside[k]);
           criterion = here.criteria[k], best_weights = weights;
@@ -118,25 +137,12 @@ void LatticeSearch::search_all_keeps(Opened& here) {
       here.inside[k] = std::move(best);
       here.criteria[k] = criterion;
       least[k] = best_least;
-      if (dropped()) return;
+      if (dropped()) return false;
     }
   } else {
     here.mu = 0;
   }
-  // With the weights that were found, fewer are left.
-  if (!bound(here, here.least_pj)) {
-    tally_.bounded += !stopped_;
-    return;
-  }
-  here.tables.clear();
-  make_tables(here);
-  const std::size_t some = std::min(kSome * (few_candidates(here) + 1), most_candidates_);
-  if (!list_candidates(here, some)) {
-    descend(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, here.candidates);
-    return;
-  }
-  if (stopped_) return;
-  descend_all(here, static_cast<int>(problem_.levels.size()), {0, 0, 0}, {}, {}, {}, most);
+  return true;
 }
 
 int LatticeSearch::rounds_of(const Opened& here) {

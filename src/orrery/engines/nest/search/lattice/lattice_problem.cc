@@ -27,17 +27,12 @@ int LatticeProblem::label_of(int storage) const {
   return -1;
 }
 
-std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
-  const workload::Einsum& einsum = model.einsum();
-  const std::vector<int>& iterating = space.dimensions();
-  if (einsum.dataspaces.size() != kSpaces || iterating.size() > kDims || !space.possible()) return std::nullopt;
-  for (const ReuseRules& rules : model.reuse())
-    if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update | rules.no_coalescing)
-      return std::nullopt;
+namespace {
 
-  LatticeProblem problem;
-  problem.model = &model;
-  problem.space = &space;
+// Pairs each dimension with the dataspace that it does not move. False where they do not pair up.
+bool describe_dataspaces(const Model& model, LatticeProblem& problem) {
+  const workload::Einsum& einsum = model.einsum();
+  const std::vector<int>& iterating = problem.space->dimensions();
   problem.dimension.fill(-1);
   problem.bound.fill(1);
   problem.blind.fill(-1);
@@ -47,14 +42,14 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
     problem.bound[d] = einsum.dimensions[iterating[d]].bound;
     for (int s = 0; s < kSpaces; ++s) {
       if (model.shape().relevant[s] >> iterating[d] & 1) continue;
-      if (problem.dataspace[d] >= 0 || problem.blind[s] >= 0) return std::nullopt;
+      if (problem.dataspace[d] >= 0 || problem.blind[s] >= 0) return false;
       problem.dataspace[d] = s;
       problem.blind[s] = static_cast<int>(d);
     }
-    if (problem.dataspace[d] < 0) return std::nullopt;
+    if (problem.dataspace[d] < 0) return false;
   }
   for (int s = 0; s < kSpaces; ++s) {
-    if (!model.shape().product_form[s]) return std::nullopt;
+    if (!model.shape().product_form[s]) return false;
     if (einsum.dataspaces[s].read_write) problem.read_write |= 1u << s;
     // A dataspace that every iterating dimension moves is blind to one that does not iterate.
     for (int d = 0; d < kDims && problem.blind[s] < 0; ++d)
@@ -62,18 +57,24 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
         problem.dataspace[d] = s;
         problem.blind[s] = d;
       }
-    if (problem.blind[s] < 0) return std::nullopt;
+    if (problem.blind[s] < 0) return false;
   }
+  return true;
+}
 
+// Lists the levels that do anything. False where one of them does what the lattice does not know.
+bool describe_levels(const Model& model, LatticeProblem& problem) {
+  const Space& space = *problem.space;
+  const std::vector<int>& iterating = space.dimensions();
   for (int i = 0; i < space.levels(); ++i) {
     const bool idle =
         space.keeps(i).size() == 1 && space.keeps(i)[0] == 0 &&
         std::all_of(iterating.begin(), iterating.end(), [&](int d) { return only_one(space.temporal(i, d)); });
     if (idle) {
-      if (i + 1 == space.levels()) return std::nullopt;
+      if (i + 1 == space.levels()) return false;
       continue;
     }
-    if (space.minimum_use(i) > 0) return std::nullopt;
+    if (space.minimum_use(i) > 0) return false;
     Level level;
     level.storage = i;
     level.must_keep = ~0u;
@@ -89,9 +90,9 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
       level.free[d] = !only_one(allowed);
       free += level.free[d];
       if (!problem.levels.empty() && level.free[d] && allowed.size() != base::divisors(problem.bound[d]).size())
-        return std::nullopt;
+        return false;
     }
-    if (!problem.levels.empty() && free > 1 && !space.order_is_free(i)) return std::nullopt;
+    if (!problem.levels.empty() && free > 1 && !space.order_is_free(i)) return false;
     level.capacity = space.capacity(i);
     level.priced = model.levels()[i];
     const auto resource = [&](double words_per_cycle) {
@@ -104,8 +105,21 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
     level.shared_resource = resource(level.priced.shared_limit);
     problem.levels.push_back(std::move(level));
   }
-  if (problem.levels.empty() || problem.resources > kMostResources || problem.levels.size() > kMostLevels)
+  return !problem.levels.empty() && problem.resources <= kMostResources && problem.levels.size() <= kMostLevels;
+}
+
+}  // namespace
+
+std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
+  if (model.einsum().dataspaces.size() != kSpaces || space.dimensions().size() > kDims || !space.possible())
     return std::nullopt;
+  for (const ReuseRules& rules : model.reuse())
+    if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update | rules.no_coalescing)
+      return std::nullopt;
+  LatticeProblem problem;
+  problem.model = &model;
+  problem.space = &space;
+  if (!describe_dataspaces(model, problem) || !describe_levels(model, problem)) return std::nullopt;
   problem.compute_pj = model.compute_pj();
   problem.latency = static_cast<double>(model.latency_cycles());
   problem.compute_leak = model.compute_leak_pj_per_cycle();

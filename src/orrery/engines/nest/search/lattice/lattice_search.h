@@ -161,6 +161,11 @@ class LatticeSearch {
   // tried.
   void search_all_keeps(Opened& here);
 
+  Loads try_cheapest(Opened& here, int k);
+
+  // False where nothing of the layout may be better. `most`: what each dataspace may load.
+  bool bound_all_keeps(Opened& here, const Triple<Loads>& most);
+
   // Weights that are tried for one layout at most.
   static int rounds_of(const Opened& here);
 

@@ -90,6 +90,44 @@ bool Opener::raise(Candidate& candidate, const Key& bound) {
   return true;
 }
 
+void Opener::use(const Prices& prices, const Paths& paths) {
+  prices_ = &prices;
+  paths_in_use_ = &paths;
+  lattice_ = &paths.lattice();
+  table_ = alone_ = both_ = nullptr;
+  rate_ = 0;
+  price_.fill(0);
+  chosen_.assign(problem_.levels, {});
+}
+
+// The table of energy. Raises `energy_pj`, what any mapping takes at least; `loads`: of its least path. An answer: what
+// search() is to say, since nothing more is to be done.
+//
+// The better the best mapping, the fewer tiles a table has. So while it leaves room for far more than is needed at
+// least, the table is made for a little more than that, and again if that was too little.
+std::optional<bool> Opener::tabulate(Candidate& candidate, const Boundaries& dear, double active, double& energy_pj,
+                                     std::optional<Table>& table, Loads& loads) {
+  const double leak_pj = prices_->leak_pj_per_cycle();
+  const auto at_least = [&] { return goal_.key(prices_->energy_pj(energy_pj, active), active); };
+  for (double trial = goal_.first() == Metric::kDelay ? kNever : energy_pj * kFirstTrial;; trial *= kNextTrial) {
+    const double most_pj = goal_.most_energy_pj(active, leak_pj),
+                 ceiling = trial * kFirstTrial < most_pj ? trial : most_pj;
+    table.emplace(*prices_, *paths_in_use_, dear, Pricing{}, ceiling, budget_);
+    if (!table->complete()) return false;
+    if (!std::isfinite(table->least()) || (table->first_tiles().empty() && !table->left_out())) {
+      ++unfit_;
+      return true;
+    }
+    energy_pj = std::max(energy_pj, table->least());
+    if (raise(candidate, at_least())) return true;
+    table_ = &*table;
+    if (table->least() < ceiling) dive(*table, loads);
+    if (raise(candidate, at_least())) return true;
+    if (ceiling >= goal_.most_energy_pj(active, leak_pj)) return std::nullopt;
+    if (table->least() < ceiling) trial = kNever;
+  }
+}
+
 bool Opener::search(Candidate& candidate, std::uint64_t most) {
   const Prices prices(problem_, candidate.config);
   if (tiles_of(prices) * problem_.levels * kBytesOfATile > std::min(kMostBytes, budget_.room())) return false;
@@ -105,14 +143,7 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
     return true;
   }
   if (raise(candidate, at_least(energy_pj))) return true;
-  prices_ = &prices;
-  paths_in_use_ = &paths;
-  lattice_ = &lattice;
-  table_ = alone_ = both_ = nullptr;
-  rate_ = 0;
-  price_.fill(0);
-  chosen_.assign(problem_.levels, {});
-
+  use(prices, paths);
   // Energy and load together, of one port. False: nothing more to be done.
   std::optional<Boundaries> beside;
   std::optional<Table> together;
@@ -130,28 +161,10 @@ bool Opener::search(Candidate& candidate, std::uint64_t most) {
   };
   // Where a port binds in the best answer, it probably does here.
   if (binding_port_ >= 0 && !add_together(binding_port_)) return together->complete();
-  // The better the answer, the fewer tiles a table has. So while the best answer leaves room for far more than is
-  // needed at least, the table is made for a little more than that, and again if that was too little.
   const Key before = goal_.best();
   Loads loads = prices.fixed_loads(), others = loads;
   std::optional<Table> of_energy;
-  for (double trial = goal_.first() == Metric::kDelay ? kNever : energy_pj * kFirstTrial;; trial *= kNextTrial) {
-    const double most_pj = goal_.most_energy_pj(active, leak_pj),
-                 ceiling = trial * kFirstTrial < most_pj ? trial : most_pj;
-    of_energy.emplace(prices, paths, dear, Pricing{}, ceiling, budget_);
-    if (!of_energy->complete()) return false;
-    if (!std::isfinite(of_energy->least()) || (of_energy->first_tiles().empty() && !of_energy->left_out())) {
-      ++unfit_;
-      return true;
-    }
-    energy_pj = std::max(energy_pj, of_energy->least());
-    if (raise(candidate, at_least(energy_pj))) return true;
-    table_ = &*of_energy;
-    if (of_energy->least() < ceiling) dive(*of_energy, loads);
-    if (raise(candidate, at_least(energy_pj))) return true;
-    if (ceiling >= goal_.most_energy_pj(active, leak_pj)) break;
-    if (of_energy->least() < ceiling) trial = kNever;
-  }
+  if (const std::optional<bool> over = tabulate(candidate, dear, active, energy_pj, of_energy, loads)) return *over;
   if (both_) dive(*both_, others);
   // The port that the cheapest mapping loads most: how little any mapping can load it, and energy and load together.
   int port = -1;

@@ -51,6 +51,9 @@ class Opener {
   Pricing both_pricing(int port) const;
   bool raise(Candidate& candidate, const Key& bound);
 
+  void use(const Prices& prices, const Paths& paths);
+  std::optional<bool> tabulate(Candidate& candidate, const Boundaries& dear, double active, double& energy_pj,
+                               std::optional<Table>& table, Loads& loads);
   void dive(const Table& table, Loads& loads);
   int finish_rest(const Table& table, int level, int next, const Way& way, int from) const;
   template <typename Use>
