@@ -9,8 +9,7 @@
 //     dominance  an earlier front had the same future and cost no more (dominance.h),
 // and orders that cannot differ in cost were merged beforehand (space.h, "order").
 //
-// Determinism: mappings count as equally good when their metrics agree to 1e-12, the rounding of sums of
-// doubles in different orders; among equals the first in search order wins. The first level's children are
+// Determinism: of equally good mappings (incumbent.h) the first in search order wins. The first level's children are
 // shared out over threads; a thread drops a node that only *equals* a best mapping found elsewhere if that
 // one comes earlier in search order, and never otherwise, so every thread count finds the same mapping.
 //

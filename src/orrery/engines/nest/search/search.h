@@ -52,10 +52,10 @@ struct Optimum {
   bool out_of_memory = false;           // not proven because memory ran out
 };
 
-// `objective`: compared lexicographically, exactly (no tolerance); ties broken by a fixed order of
-// mappings, so that the answer does not depend on the number of threads. Default when empty: {kEdp}. A limit that ends
-// the search, and a failed allocation, leave the best so far, with a bound that holds. Throws InputError (O1005) when
-// the best mapping needs more cycles than a Count holds.
+// `objective`: compared lexicographically. Metrics that differ by rounding only are equal, and ties broken by a fixed
+// order of mappings (incumbent.h), so that the answer does not depend on the number of threads. Default when empty:
+// {kEdp}. A limit that ends the search, and a failed allocation, leave the best so far, with a bound that holds. Throws
+// InputError (O1005) when the best mapping needs more cycles than a Count holds.
 Optimum optimize(const Model& model, const Mapspace& space, std::vector<Metric> objective = {Metric::kEdp},
                  const SearchLimits& limits = {});
 
