@@ -7,9 +7,9 @@
 //
 // For example C[m,n] += A[m,k] B[k,n], 4 x 4 x 4, above a buffer of 14 words, where a word that crosses costs 1. A is
 // blind to n, B to m, C to k. In the table stand tiles, not loops:
-//     tile m 2, n 2, k 1:  8 words   k innermost outside, a run of 4 for C:  A 64/2, B 64/2, C 64/(1*4):  80
-//     tile m 4, n 2, k 1:  14 words  the same:                               A 64/2, B 64/4, C 64/(1*4):  64
-//                                    n innermost, a run of 2 for A: A 64/(2*2), B 64/4, C 64/1 and 48 read back:  144
+//     tile m 2, n 2, k 1, 8 words; k innermost outside, a run of 4 for C   A 64/2, B 64/2, C 64/(1*4)          80
+//     tile m 4, n 2, k 1, 14 words; the same                               A 64/2, B 64/4, C 64/(1*4)          64
+//     that tile; n innermost outside, a run of 2 for A                     A 64/(2*2), B 64/4, C 64, 48 back   144
 // 64 is the least: larger tiles do not fit, and of smaller ones each word crosses at least as often.
 //
 // Bounds, each
@@ -32,10 +32,10 @@
 // Every mapping found is evaluated by Model::evaluate, which alone decides. Order of candidates and ties are
 // fixed, so the answer is, too.
 //
-// Cost: 0.13 ms in the median for a GEMM of BERT on gemmini (an idle machine). The search over tiles would find the same,
-// but does not take over: in turn on one busy machine it took 3.5 to 6 times as long (CPU time: KTQ of BERT-large 0.64
-// against 0.18 ms, Out 2.7 against 0.45, KQV 3.8 against 0.89), since it knows neither that only one dimension lengthens
-// each run nor all choices of what to keep at once (lattice_inside.h).
+// Cost: 0.13 ms in the median for a GEMM of BERT on gemmini (an idle machine). The search over tiles would find the
+// same, but does not take over: of 14 GEMMs of BERT on gemmini and PIM, in turn on one busy machine, it took 3 to 9
+// times as long (CPU time, on gemmini: KTQ of BERT-large 0.64 against 0.18 ms, Out 2.7 against 0.45, KQV 3.8 against
+// 0.89).
 //
 // Memory: a few hundred bytes for each point of the lattice. A layout whose lattice has more points than there is
 // room for is bounded as the others are, and searched on some of the divisors only (lattice_boundary.h): that gives

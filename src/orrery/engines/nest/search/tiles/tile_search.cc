@@ -14,13 +14,13 @@
 // What is cheapest by its bound is seldom what is finished first. So now and then, each time after twice as many, the
 // best family or configuration of late is searched ahead of its turn: the better the answer, the less is left.
 //
-// For example out[p] += in[p + r] w[r], 4 positions, 3 taps, and the tile of 2 positions and all taps: 2 of out, 4 of in,
-// 3 of w. One loop over p is left outside, of 2 iterations. It does not move w, whose run it lengthens: 3 words cross
-// once. It moves in by 2, so that 2 of the 4 words are there already: a slide, and 4 + 2 words cross in place of 8. The
-// table charges each of these where the run or the slide ends, whichever level the loop stands at.
+// For example out[p] += in[p + r] w[r], 4 positions, 3 taps, and the tile of 2 positions and all taps: 2 of out, 4 of
+// in, 3 of w. One loop over p is left outside, of 2 iterations. It does not move w, whose run it lengthens: 3 words
+// cross once. It moves in by 2, so that 2 of the 4 words are there already: a slide, and 4 + 2 words cross in place
+// of 8. The table charges each of these where the run or the slide ends, whichever level the loop stands at.
 //
-// Cost: the GEMMs of BERT-large on gemmini, for which lattice/ is faster, took 0.64 to 3.8 ms of CPU time on a busy
-// machine. A convolution takes milliseconds where fan-outs and what is kept are few, seconds where they make families.
+// Cost: GEMMs of BERT-large on gemmini, for which lattice/ is faster, took 0.64 to 3.8 ms of CPU time on a busy
+// machine.
 //
 // Answers do not depend on threads: there is one.
 #include "orrery/engines/nest/search/tiles/tile_search.h"
