@@ -260,7 +260,7 @@ double Space::perfect_factorisations(int dimension, Count bound) const {
 }
 
 // The outermost loop takes ceil(bound / what those inside it multiply to) iterations, the others any.
-double Space::factorisations_with_rests(int dimension, Count bound) const {
+double Space::imperfect_factorisations(int dimension, Count bound) const {
   std::vector<const std::vector<Count>*> blocks;
   for (int level = 0; level < levels_; ++level) {
     blocks.push_back(&spatial_factors_[level][dimension]);
@@ -294,7 +294,7 @@ double Space::count(const workload::Einsum& einsum) const {
   double total = 1;
   for (int d = 0; d < all_dimensions_; ++d) {
     const Count bound = einsum.dimensions[d].bound;
-    total *= imperfect_ ? factorisations_with_rests(d, bound) : perfect_factorisations(d, bound);
+    total *= imperfect_ ? imperfect_factorisations(d, bound) : perfect_factorisations(d, bound);
   }
   for (int level = 0; level < levels_; ++level) {
     int free = 0;

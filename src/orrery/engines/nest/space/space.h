@@ -98,7 +98,7 @@ class Space {
   void list_completable(const workload::Einsum& einsum);
   double count(const workload::Einsum& einsum) const;
   double perfect_factorisations(int dimension, base::Count bound) const;
-  double factorisations_with_rests(int dimension, base::Count bound) const;
+  double imperfect_factorisations(int dimension, base::Count bound) const;
 
   int levels_ = 0;
   int all_dimensions_ = 0;

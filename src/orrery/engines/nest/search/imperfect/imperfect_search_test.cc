@@ -43,7 +43,7 @@ std::vector<std::vector<Count>> all_factors(std::size_t blocks, Count bound) {
 }
 
 // Every mapping of a small problem, or nothing where there are too many.
-std::optional<BruteForce> enumerate_with_rests(const Instance& instance, const Model& model) {
+std::optional<BruteForce> enumerate_imperfect(const Instance& instance, const Model& model) {
   const workload::Einsum& einsum = instance.einsum;
   const std::size_t levels = instance.chip.storages.size(), dims = einsum.dimensions.size();
   const auto all = static_cast<std::uint32_t>((1u << einsum.dataspaces.size()) - 1);
@@ -236,7 +236,7 @@ void expect_brute_force(int problems, const std::function<Instance(Dice&)>& draw
     Dice dice = Dice::from_seed(seed);
     const Instance instance = draw(dice);
     const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
-    const std::optional<BruteForce> expected = enumerate_with_rests(instance, model);
+    const std::optional<BruteForce> expected = enumerate_imperfect(instance, model);
     if (!expected) continue;
     ++compared;
     answered += expected->empty() ? 0 : 1;
