@@ -210,7 +210,7 @@ std::optional<RoundingGlance> glance_at_padding(const Model& model, const Mapspa
     if (compare(lower_bound_of(model, objective, listed[k].operations), least, objective.size()) >= 0) break;
     const Model rounded(with_sizes(model.einsum(), listed[k].size), model.chip(), model.options(), model.reuse());
     const Space sizes(rounded.einsum(), rounded.chip(), space, rounded.shape());
-    auto found = start(rounded, sizes, objective, 0, {});
+    auto found = initial_solution(rounded, sizes, objective, 0, {});
     if (!found || compare(found->key, least, objective.size()) >= 0) continue;
     least = found->key;
     best = RoundingGlance{roundings(model.einsum(), rounded.einsum()), std::move(found->evaluation)};
