@@ -79,7 +79,7 @@ LatticeSearch::LatticeSearch(const LatticeProblem& problem, const std::vector<Me
       goal_(objective, limits, problem.latency, margins(problem, limits.max_cycles)),
       largest_(budget.room() * kForLists),
       coarse_axes_(per_axis(most_points())),
-      most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(Start) + kOfLayout, 100, 1e9)),
+      most_layouts_(in_room(budget.room() / 4, sizeof(SpatialLayout) + sizeof(BoundedLayout) + kOfLayout, 100, 1e9)),
       most_candidates_(in_room(budget.room() * kForLists, sizeof(Candidate), 1000, 1e9)),
       chunk_(in_room(budget.room() * kForWaiting, bytes_of_opened(), 1, 256)) {}
 
@@ -139,7 +139,7 @@ double LatticeSearch::bytes_of_opened() const {
 }
 
 void LatticeSearch::search_layouts(const std::vector<SpatialLayout>& all, double beyond) {
-  std::vector<InitialSolution> starts;
+  std::vector<BoundedLayout> starts;
   for (std::size_t k = 0; k < all.size() && !out_of_time(); ++k) {
     const Prices prices(problem_, all[k]);
     const double energy_pj = least_chains_pj(problem_, prices);
@@ -151,8 +151,9 @@ void LatticeSearch::search_layouts(const std::vector<SpatialLayout>& all, double
     else
       starts.push_back({bound, k, problem_.compute_pj + energy_pj});
   }
-  std::sort(starts.begin(), starts.end(),
-            [](const Start& a, const Start& b) { return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout); });
+  std::sort(starts.begin(), starts.end(), [](const BoundedLayout& a, const BoundedLayout& b) {
+    return std::tie(a.bound, a.layout) < std::tie(b.bound, b.layout);
+  });
   std::size_t chunk = 1;
   for (std::size_t at = 0; at < starts.size() && !stopped_; at += chunk, chunk = std::min(chunk * 4, chunk_)) {
     raise_bound(std::min(starts[at].bound[0], beyond));
@@ -175,11 +176,11 @@ bool LatticeSearch::out_of_time() {
   return stopped_;
 }
 
-void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::span<const InitialSolution> starts,
+void LatticeSearch::search_chunk(const std::vector<SpatialLayout>& all, std::span<const BoundedLayout> starts,
                                  double beyond) {
   std::vector<std::unique_ptr<Opened>> opened;
   Key least{kNever, kNever, kNever};
-  for (const Start& start : starts) {
+  for (const BoundedLayout& start : starts) {
     if (out_of_time()) return;
     if (goal_.drop(start.bound))
       ++tally_.bounded;

@@ -30,7 +30,7 @@
 namespace orrery::nest::lattice {
 
 // A layout with what every mapping under it costs at least.
-struct InitialSolution {
+struct BoundedLayout {
   Key bound{};
   std::size_t layout = 0;
   double energy_pj = 0;
@@ -137,7 +137,7 @@ class LatticeSearch {
   bool bound(Opened& here, double least_pj);
 
   // `beyond`: the bound of all later chunks.
-  void search_chunk(const std::vector<SpatialLayout>& all, std::span<const InitialSolution> starts, double beyond);
+  void search_chunk(const std::vector<SpatialLayout>& all, std::span<const BoundedLayout> starts, double beyond);
 
   // Those that may be better, where they are not listed yet. Whether it stopped short of all of them.
   bool list_candidates(Opened& here, std::size_t most);
