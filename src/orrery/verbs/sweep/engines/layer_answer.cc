@@ -8,10 +8,10 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/numbers/factor.h"
 #include "orrery/engines/nest/model/model.h"
-#include "orrery/engines/nest/search/lower_bound.h"
-#include "orrery/engines/nest/search/lattice/lattice_problem.h"
-#include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/engines/nest/search/imperfect/imperfect_search.h"
+#include "orrery/engines/nest/search/lattice/lattice_problem.h"
+#include "orrery/engines/nest/search/lower_bound.h"
+#include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/engines/nest/space/space.h"
 
 namespace orrery::sweep {
