@@ -33,6 +33,7 @@
 #include <utility>
 
 #include "orrery/engines/nest/search/goal.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 #include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/tiles/tile_candidate.h"
 #include "orrery/engines/nest/search/tiles/tile_families.h"
