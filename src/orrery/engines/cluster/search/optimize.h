@@ -8,7 +8,7 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/limits/certificate.h"
 #include "orrery/describe/machine/operator_model.h"
-#include "orrery/engines/cluster/search/kept.h"
+#include "orrery/engines/cluster/search/incumbents.h"
 #include "orrery/engines/cluster/search/objective.h"
 #include "orrery/engines/cluster/search/space.h"
 

@@ -89,8 +89,8 @@ TEST(Optimize, TheBestOfEveryCellIsThatOfTheCellAlone) {
     options.cells = true;
     for (const Candidate& cell : searched(model, system, asked, options).best) {
       Asked alone = asked;
-      alone.space.of(Knob::kTp) = {cell.plan.tp};
-      alone.space.of(Knob::kPp) = {cell.plan.pp};
+      alone.space.of(Variable::kTp) = {cell.plan.tp};
+      alone.space.of(Variable::kPp) = {cell.plan.pp};
       const Optimum best = searched(model, system, alone);
       ASSERT_EQ(best.best.size(), 1U);
       ASSERT_TRUE(same_plan(best.best[0].plan, cell.plan)) << "seed " << seed;
@@ -120,7 +120,7 @@ TEST(Optimize, CountsThePlansOfASpaceWithoutGoingThroughThem) {
 Asked gpt3_on(base::Count gpus) {
   Asked asked;
   asked.space.most_gpus = asked.objective.least_gpus = gpus;
-  asked.space.of(Knob::kGlobalBatch) = {1536};
+  asked.space.of(Variable::kGlobalBatch) = {1536};
   asked.limits.memory = a100(1600).accelerator.memory_bytes;
   return asked;
 }
@@ -294,26 +294,28 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     wider.limits.in_use *= 1.1;
     EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
     wider = asked;  // software that can do more
-    wider.space.base.stack.lacks &= static_cast<Abilities>(draw.below(1 << 26));
+    wider.space.base.stack.lacks &= static_cast<Features>(draw.below(1 << 26));
     EXPECT_LE(best(model, system, wider), before) << "seed " << seed;
-    for (const auto& [knob, more] : {std::pair<Knob, base::Count>{Knob::kTp, 4},
-                                     {Knob::kPp, 2},
-                                     {Knob::kSchedule, 2},
-                                     {Knob::kRecompute, 2},
-                                     {Knob::kZero, 3},
-                                     {Knob::kOrder, 1},
-                                     {Knob::kOffloadOptimizer, kWholeShare}}) {
-      if (asked.space.open(knob)) continue;
+    for (const auto& [variable, more] : {std::pair<Variable, base::Count>{Variable::kTp, 4},
+                                         {Variable::kPp, 2},
+                                         {Variable::kSchedule, 2},
+                                         {Variable::kRecompute, 2},
+                                         {Variable::kZero, 3},
+                                         {Variable::kOrder, 1},
+                                         {Variable::kOffloadOptimizer, kWholeShare}}) {
+      if (asked.space.open(variable)) continue;
       wider = asked;
-      wider.space.of(knob).push_back(more);
-      EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(knob) << " " << more;
+      wider.space.of(variable).push_back(more);
+      EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(variable) << " " << more;
     }
     wider = asked;
-    const Knob freed = kKnobs[static_cast<std::size_t>(1 + draw.below(static_cast<base::Count>(kKnobs.size()) - 1))];
+    const Variable freed =
+        kVariables[static_cast<std::size_t>(1 + draw.below(static_cast<base::Count>(kVariables.size()) - 1))];
     wider.space.of(freed).clear();
-    if (!(freed == Knob::kSchedule || freed == Knob::kOrder || freed == Knob::kSequenceParallel ||
-          freed == Knob::kZero || freed == Knob::kExpertTp || freed == Knob::kShard ||
-          freed == Knob::kOffloadActivations || freed == Knob::kOffloadOptimizer || freed == Knob::kMicroBatch)) {
+    if (!(freed == Variable::kSchedule || freed == Variable::kOrder || freed == Variable::kSequenceParallel ||
+          freed == Variable::kZero || freed == Variable::kExpertTp || freed == Variable::kShard ||
+          freed == Variable::kOffloadActivations || freed == Variable::kOffloadOptimizer ||
+          freed == Variable::kMicroBatch)) {
       EXPECT_LE(best(model, system, wider), before) << "seed " << seed << " " << name(freed);
     }
   }
@@ -321,14 +323,14 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
 
 TEST(Optimize, SoftwareIsNeverAskedForWhatItCannotDo) {
   // Given choices are kept, whatever the software can; of what is open only what it runs is proposed.
-  for (const Ability& each : abilities()) {
+  for (const Feature& each : features()) {
     for (unsigned seed = 0; seed < 40; ++seed) {
       Draw draw(50'000 + seed);
       const Model model = random_model(draw);
       const System system = random_system(draw);
       Asked asked = random_space(draw, model, system, 16, 12);
-      asked.space.base.stack.lacks = ability(each.name);
-      asked.space.waived = given_abilities(asked.space);
+      asked.space.base.stack.lacks = feature(each.name);
+      asked.space.waived = given_features(asked.space);
       const bool waived = asked.space.waived & asked.space.base.stack.lacks;
       SearchOptions options;
       options.top = 50;
@@ -355,22 +357,23 @@ TEST(Conflict, IsTheSmallestSetThatExcludesEveryPlan) {
     return conflict(model, system, asked.space, asked.objective, asked.limits, 4096, operators, base::Budget(), 1);
   };
   Asked asked = gpt3_on(16);
-  asked.space.of(Knob::kZero) = {0};
-  asked.space.of(Knob::kTp) = {8};
+  asked.space.of(Variable::kZero) = {0};
+  asked.space.of(Variable::kTp) = {8};
   // 175 B parameters at 18 bytes need 37 accelerators whatever is chosen.
   using Kind = Condition::Kind;
   EXPECT_EQ(why(asked).conditions, (std::vector<Condition>{{Kind::kMemory}, {Kind::kAccelerators}}));
   asked = gpt3_on(128);
-  asked.space.of(Knob::kTp) = {7};
-  asked.space.of(Knob::kRecompute) = {2};
-  EXPECT_EQ(why(asked).conditions, (std::vector<Condition>{{Kind::kKnob, Knob::kTp}}));
+  asked.space.of(Variable::kTp) = {7};
+  asked.space.of(Variable::kRecompute) = {2};
+  EXPECT_EQ(why(asked).conditions, (std::vector<Condition>{{Kind::kVariable, Variable::kTp}}));
   asked = gpt3_on(512);
-  asked.space.of(Knob::kTp) = {1};
-  asked.space.of(Knob::kZero) = {0};
-  asked.space.of(Knob::kPp) = {4, 8};
-  EXPECT_EQ(why(asked).conditions,
-            (std::vector<Condition>{
-                {Kind::kMemory}, {Kind::kKnob, Knob::kTp}, {Kind::kKnob, Knob::kPp}, {Kind::kKnob, Knob::kZero}}));
+  asked.space.of(Variable::kTp) = {1};
+  asked.space.of(Variable::kZero) = {0};
+  asked.space.of(Variable::kPp) = {4, 8};
+  EXPECT_EQ(why(asked).conditions, (std::vector<Condition>{{Kind::kMemory},
+                                                           {Kind::kVariable, Variable::kTp},
+                                                           {Kind::kVariable, Variable::kPp},
+                                                           {Kind::kVariable, Variable::kZero}}));
 }
 
 TEST(Objective, TheIntervalBetweenCheckpointsIsTheBest) {

@@ -28,9 +28,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Walk::Walk(const Question& question, const Group& group, const Kept& known, Kept& kept, Counts& counts,
-           base::Ticker& clock)
-    : q_(question), group_(group), known_(known), kept_(kept), counts_(counts), clock_(clock) {
+Walk::Walk(const Question& question, const Group& group, const Incumbents& known, Incumbents& incumbents,
+           Counts& counts, base::Ticker& clock)
+    : q_(question), group_(group), known_(known), incumbents_(incumbents), counts_(counts), clock_(clock) {
   bytes_count_ = std::find(q_.metrics.begin(), q_.metrics.end(), Metric::kMemory) != q_.metrics.end();
   stages_alone_ = q_.options.any || q_.metrics.front() == Metric::kMemory;
 }
@@ -46,7 +46,7 @@ bool Walk::prune(double seconds, double memory, Count least_used, Count most_use
   const auto least = static_cast<double>(least_used), most = static_cast<double>(most_used);
   const ScoreBound bound = bound_of(q_, seconds, memory, batch(), least, most, exact);
   if (!surely_over(q_, seconds, batch(), least, most) && !known_.hopeless(bound, group_.plan.tp, pp) &&
-      !kept_.hopeless(bound, group_.plan.tp, pp))
+      !incumbents_.hopeless(bound, group_.plan.tp, pp))
     return false;
   ++counts_.bound;
   return true;
@@ -253,7 +253,7 @@ bool Walk::one(const Plan& plan, Left& left, std::optional<Bytes>& bytes) {
     left.seconds = std::max(left.seconds, evaluate(q_.model, q_.system, plain, q_.operators).iteration_s);
     if (prune(left.seconds, bytes->total, plan.gpus, plan.gpus, plan.pp, true)) return true;
   }
-  if (!take(q_, plan, kept_, counts_)) {
+  if (!take(q_, plan, incumbents_, counts_)) {
     ++counts_.limit;
     return true;
   }

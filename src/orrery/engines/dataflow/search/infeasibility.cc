@@ -1,6 +1,5 @@
-// Limits that a single kernel exceeds are checked first, over all candidates. Then the partition: every limit is lifted
-// in turn, and stays lifted where the problem is still impossible without it. What remains is a set of limits none of
-// which can be left out (deletion filter, Chinneck 1991). Cost: one partition per kind of limit.
+// Limits that a single kernel exceeds are checked first, over all candidates. Then those of the partition: an
+// irreducible set of them (base/limits/conflict.h). Cost: one partition per kind of limit.
 #include "orrery/engines/dataflow/search/infeasibility.h"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/limits/conflict.h"
 #include "orrery/base/text/grouped.h"
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
@@ -64,17 +63,18 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1447";
-  reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
-                                          named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
+  reason.diagnostic.message =
+      fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
+                  named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
   const double word = static_cast<double>(attempt.setup->execution.word_bytes);
   for (const PartitionEdge& edge : problem.edges) {
     if (edge.buffer_bytes <= 0) continue;
     if (edge.to == alone.kernel) {
-      reason.diagnostic.note(
-          fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.from)));
+      reason.diagnostic.note(fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes),
+                                         named_of_infeasibility(graph, edge.from)));
     } else if (edge.from == alone.kernel) {
-      reason.diagnostic.note(
-          fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.to)));
+      reason.diagnostic.note(fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes),
+                                         named_of_infeasibility(graph, edge.to)));
     }
   }
   if (kernel.weight_bytes > 0) {
@@ -102,8 +102,9 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1449";
-  reason.diagnostic.message = fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
-                                          grouped(static_cast<double>(problem.cores)));
+  reason.diagnostic.message =
+      fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
+                  grouped(static_cast<double>(problem.cores)));
   if (!kernel.choices.empty()) {
     reason.diagnostic.note(
         fmt::format("it needs at least {}", grouped(static_cast<double>(kernel.choices.front().cores))));
@@ -146,9 +147,10 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
     const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModelRun>(attempt.setup->execution.workload);
-    reason.diagnostic.note(
-        fmt::format("{} bytes for kernel {}{}", grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
-                    named_of_infeasibility(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));
+    reason.diagnostic.note(fmt::format("{} bytes for kernel {}{}",
+                                       grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
+                                       named_of_infeasibility(graph, order[i]),
+                                       tables ? " with the workload's tables" : ", all its layers on this stage"));
   }
   if (order.size() > 3) reason.diagnostic.note(fmt::format("the rest for {} more", order.size() - 3));
   reason.diagnostic.note(under(attempt));
@@ -161,6 +163,10 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
 enum class Limit { kSram, kDram, kCores, kPins, kDirections, kRepeats, kConfigurations };
 constexpr std::array kLimits = {Limit::kRepeats, Limit::kDirections, Limit::kPins,          Limit::kCores,
                                 Limit::kDram,    Limit::kSram,       Limit::kConfigurations};
+
+bool of_configurations(Limit limit) {
+  return limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations;
+}
 
 // `more` configurations for all that are not pinned.
 void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
@@ -259,27 +265,29 @@ int enough_configurations(const PartitionProblem& problem, const KernelGraph& gr
 
 Reason together(const Attempt& attempt, PartitionProblem problem, const base::Budget& budget) {
   const KernelGraph& graph = attempt.setup->graph;
-  std::vector<Limit> kept;
   const Trial trial(budget);
-  const bool alone = one_kernel_each(problem);
   const int stated_configurations = problem.configurations;
-  for (const Limit limit : kLimits) {
-    if (alone && (limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations)) continue;
-    PartitionProblem without = problem;
-    lift(without, graph, limit);
-    if (trial.impossible(without)) {
-      problem = std::move(without);
-    } else {
-      kept.push_back(limit);
-    }
-  }
+  std::vector<Limit> limits;
+  for (const Limit limit : kLimits)
+    if (!one_kernel_each(problem) || !of_configurations(limit)) limits.push_back(limit);
+  const auto under_only = [&](const base::ConditionSet& set) {
+    PartitionProblem freed = problem;
+    for (std::size_t i = 0; i < limits.size(); ++i)
+      if (!set[i]) lift(freed, graph, limits[i]);
+    return freed;
+  };
+  const base::ConditionSet needed = base::irreducible_conflict(limits.size(), [&](const base::ConditionSet& set) {
+                                      return trial.impossible(under_only(set));
+                                    }).conditions;
+  problem = under_only(needed);
   Reason reason;
   reason.diagnostic.code = "O1450";
   reason.diagnostic.message =
       fmt::format("no partition of {} kernels into {} configuration{} respects all limits", problem.kernels.size(),
                   stated_configurations, stated_configurations == 1 ? "" : "s");
-  for (const Limit limit : kept) {
-    switch (limit) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!needed[i]) continue;
+    switch (limits[i]) {
       case Limit::kSram: {
         reason.diagnostic.note(fmt::format("a chip has {} bytes of SRAM", grouped(problem.sram_bytes)));
         reason.blamed.push_back({Part::kAccelerator, -1, problem.memory_units > 0 ? "pmu" : "sram_cap"});
@@ -299,8 +307,8 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         std::string pins;
         for (std::size_t k = 0; k < graph.kernels.size(); ++k) {
           if (graph.kernels[k].configuration < 0) continue;
-          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named_of_infeasibility(graph, static_cast<int>(k)),
-                              graph.kernels[k].configuration);
+          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ",
+                              named_of_infeasibility(graph, static_cast<int>(k)), graph.kernels[k].configuration);
           reason.blamed.push_back({Part::kKernel, static_cast<int>(k), "config"});
         }
         reason.diagnostic.note("kernels are pinned: " + pins);
