@@ -5,9 +5,6 @@
 namespace orrery::cluster {
 namespace {
 
-// Bounds add up the same seconds in another order than evaluate() does.
-constexpr double kRounding = 1e-12;
-
 bool above(double bound, double value) {
   return bound > value + kRounding * value;
 }
@@ -118,7 +115,7 @@ std::vector<Candidate> Incumbents::all() const {
 }
 
 double Incumbents::worst_first() const {
-  return mode_ == Mode::kBest && full_ ? list_.back().score[0] : std::numeric_limits<double>::infinity();
+  return mode_ == Mode::kBest && full_ ? list_.back().score[0] : kNever;
 }
 
 }  // namespace orrery::cluster

@@ -10,7 +10,6 @@
 #include "orrery/engines/cluster/search/initial_plans.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "orrery/engines/cluster/model/memory.h"
@@ -68,7 +67,6 @@ class InitialPlans {
   }
 
  private:
-  static constexpr std::uint32_t kEvery = 16;
   static constexpr int kMostLate = 10'000;  // steps, each a microsecond or less
 
   bool spent() {
@@ -219,7 +217,7 @@ bool initial_plans(const Question& question, const base::Budget& budget, Incumbe
   // From the most promising on.
   const auto score = [&](const Incumbents& own) {
     const std::vector<Candidate> all = own.all();
-    return all.empty() ? std::numeric_limits<double>::infinity() : all.front().score[0];
+    return all.empty() ? kNever : all.front().score[0];
   };
   std::stable_sort(starts.begin(), starts.end(),
                    [&](const Incumbents& a, const Incumbents& b) { return score(a) < score(b); });

@@ -11,7 +11,6 @@
 #include "orrery/engines/cluster/search/optimize.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/limits/stopwatch.h"
@@ -25,12 +24,9 @@ namespace {
 
 using base::Count;
 
-constexpr double kOptimizeRounding = 1e-12;
-constexpr std::uint32_t kOptimizeEvery = 16;  // steps, each some microseconds, between looks at the clock
-
 // A bound of the first metric for every plan there is: computation at the peak of all accelerators.
 double least_of_all(const Question& q) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNever;
   const auto most = static_cast<double>(q.domain.space().most_gpus);
   for (const Count batch : q.domain.batches()) {
     const auto sequences = static_cast<double>(batch);
@@ -67,10 +63,9 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   stop = stop || !all_groups;
 
   std::size_t round = 4;
-  double open = std::numeric_limits<double>::infinity();  // least bound of what was not gone through
+  double open = kNever;  // least bound of what was not gone through
   while (!stop && groups.left() > 0) {
-    const double worst = options.enumerate ? std::numeric_limits<double>::infinity()
-                                           : incumbents.worst_first() * (1 + kOptimizeRounding);
+    const double worst = options.enumerate ? kNever : incumbents.worst_first() * (1 + kRounding);
     bool spent = false;
     const std::vector<Group> taken = groups.next(round, worst, spent);
     if (spent || budget.spent()) {
@@ -83,7 +78,7 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
     std::vector<Counts> own_counts(taken.size());
     std::vector<char> ended(taken.size(), 1);
     base::parallel_for(taken.size(), options.threads, [&](std::size_t i) {
-      base::Ticker ticker(budget, kOptimizeEvery);
+      base::Ticker ticker(budget, kEvery);
       Walk walk(question, taken[i], incumbents, own[i], own_counts[i], ticker);
       ended[i] = walk.run() ? 1 : 0;
     });

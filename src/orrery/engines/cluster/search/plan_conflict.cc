@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "orrery/base/limits/conflict.h"
 
@@ -16,13 +15,12 @@ namespace {
 using base::ConditionSet;
 
 std::vector<Condition> conditions(const Space& space, const PlanLimits& limits, base::Count most_gpus) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
   using Kind = Condition::Kind;
   std::vector<Condition> all;
-  if (limits.memory < kNone) all.push_back({Kind::kMemory});
-  if (limits.in_use < kNone) all.push_back({Kind::kMargin});
-  if (limits.cost < kNone) all.push_back({Kind::kCost});
-  if (limits.seconds < kNone) all.push_back({Kind::kSeconds});
+  if (limits.memory < kNever) all.push_back({Kind::kMemory});
+  if (limits.in_use < kNever) all.push_back({Kind::kMargin});
+  if (limits.cost < kNever) all.push_back({Kind::kCost});
+  if (limits.seconds < kNever) all.push_back({Kind::kSeconds});
   if ((space.base.stack.lacks & ~space.waived) != 0) all.push_back({Kind::kSoftware});
   if (space.most_gpus < most_gpus) all.push_back({Kind::kAccelerators});
   for (const Variable variable : kVariables)
@@ -37,7 +35,6 @@ struct Freed {
 };
 
 void lift(const Condition& condition, base::Count most_gpus, Freed& freed) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
   switch (condition.kind) {
     case Condition::Kind::kVariable:
       freed.space.of(condition.variable).clear();
@@ -46,19 +43,19 @@ void lift(const Condition& condition, base::Count most_gpus, Freed& freed) {
       freed.space.most_gpus = most_gpus;
       break;
     case Condition::Kind::kMemory:
-      freed.limits.memory = kNone;
+      freed.limits.memory = kNever;
       break;
     case Condition::Kind::kMargin:
-      freed.limits.in_use = kNone;
+      freed.limits.in_use = kNever;
       break;
     case Condition::Kind::kSoftware:
       freed.space.waived = freed.space.base.stack.lacks;
       break;
     case Condition::Kind::kCost:
-      freed.limits.cost = kNone;
+      freed.limits.cost = kNever;
       break;
     case Condition::Kind::kSeconds:
-      freed.limits.seconds = kNone;
+      freed.limits.seconds = kNever;
       break;
   }
 }

@@ -27,7 +27,6 @@ bool over_limits(const Question& q, double seconds, double batch, double used, d
 }
 
 bool surely_over(const Question& q, double seconds, double batch, double used, double paid) {
-  constexpr double kRounding = 1e-12;
   return over_limits(q, seconds * (1 - kRounding), batch, used, paid);
 }
 

@@ -13,6 +13,8 @@
 
 namespace orrery::cluster {
 
+inline constexpr std::uint32_t kEvery = 16;  // steps, each some microseconds, between looks at the clock
+
 struct Counts {
   std::uint64_t evaluated = 0, bound = 0, capacity = 0, limit = 0;
 

@@ -14,19 +14,13 @@
 #include "orrery/engines/cluster/search/walk.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {
-namespace {
 
 using base::Count;
-
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 Walk::Walk(const Question& question, const Group& group, const Incumbents& known, Incumbents& incumbents,
            Counts& counts, base::Ticker& clock)
@@ -129,7 +123,7 @@ const std::vector<Domain::Tail>& Walk::tails(const Plan& plan) {
 double Walk::least_outside(Plan plan, bool dual) {
   plan.schedule = dual ? Schedule::kDualPipe : Schedule::kOneFOneB;
   plan.interleave = 1;
-  double least = kInfinite;
+  double least = kNever;
   for (const Domain::Tail& tail : tails(plan)) {
     plan.zero = tail.zero;
     plan.shard = tail.shard;
@@ -196,7 +190,7 @@ bool Walk::sharded(Plan plan) {
     left.push_back(one);
   }
   if (left.empty()) return true;
-  double least = kInfinite, turns_bytes = fewest_bytes_;
+  double least = kNever, turns_bytes = fewest_bytes_;
   for (const Left& one : left) least = std::min(least, one.stages);
   if (bounded() && tails(plan).size() > 1) {
     // The plan still offloads all that it may.
@@ -239,9 +233,9 @@ bool Walk::one(const Plan& plan, Left& left, std::optional<Bytes>& bytes) {
   if (clock_.spent()) return false;
   if (!bytes) {
     bytes = bytes_of(q_.model, q_.system, plan);
-    if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kInfinite, kInfinite};
+    if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kNever, kNever};
   }
-  if (bytes->total == kInfinite || !within(q_.limits, *bytes)) {
+  if (bytes->total == kNever || !within(q_.limits, *bytes)) {
     ++counts_.capacity;
     return true;
   }

@@ -14,6 +14,7 @@
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -350,7 +351,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, const 
   for (std::size_t i = 0; i < attempts.size() && (i == 0 || !budget.spent()); ++i) {
     PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, defects, operators);
     std::vector<Alone> unfit = unfit_kernels(problem);
-    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > dram_room(problem) * (1 + 1e-12);
+    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > dram_room(problem) * (1 + kTie);
     double worst = 0;
     for (const Alone& alone : unfit) worst = std::max(worst, alone.sram);
     const double all = sram_of_all(problem);

@@ -26,6 +26,9 @@ struct PlaceLimits : base::Limits {
   std::function<void(double best_ns, double bound_ns)> progress;
 };
 
+// Seconds past a time limit in which a search may still find a first placement, or bound every candidate.
+inline constexpr double kGrace = 0.4;
+
 // Of a joint search: what it makes of sharding first, then fusing.
 struct TwoPasses {
   double final_ns = 0;  // 0: they find nothing
