@@ -443,70 +443,79 @@ LayerContext layer_context(const Model& model, const System& system, const Plan&
   return c;
 }
 
-PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
-  const std::size_t begin = c.uses != nullptr ? c.uses->size() : 0;
+namespace {
+
+// Bytes that norms, activations and layouts of a layer move at 16 bits, by pass.
+struct MovedBytes {
+  double forward = 0, backward = 0;
+};
+
+MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
   const Mixture& mixture = kind.mixture;
-  const bool experts = mixture.count > 0;
   const Plan& plan = c.plan;
   const double t = plan.tp;
   const double T = tokens_of(c, kind.seq);
   const double h = kind.width;
-
-  Products products{c, plan.precision, true};
-  layer_products(c, kind, products);
-
-  const double parts = kind.parts;
   double heads = 0, keys = 0;
   for (const Core& core : kind.cores) {
     heads += 4 * (core.of_source ? core.own : core.own + core.keys);
     if (core.of_source) keys += 4 * core.keys * static_cast<double>(kind.source) / static_cast<double>(kind.seq);
   }
   heads += keys;
-  double forward_bytes = T * (parts * (kind.fused_norms ? 8 : 11) * h * c.norm_share + (kind.activated[0] + heads) / t);
-  double backward_bytes =
-      T * (parts * (kind.fused_norms ? 14 : 21) * h * c.norm_share + (kind.activated[1] + 1.5 * heads) / t);
+  MovedBytes bytes;
+  bytes.forward = T * (kind.parts * (kind.fused_norms ? 8 : 11) * h * c.norm_share + (kind.activated[0] + heads) / t);
+  bytes.backward =
+      T * (kind.parts * (kind.fused_norms ? 14 : 21) * h * c.norm_share + (kind.activated[1] + 1.5 * heads) / t);
   const Scan& scan = kind.scan;
   if (scan.heads > 0) {
-    forward_bytes += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
-    backward_bytes += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
+    bytes.forward += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
+    bytes.backward += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
   }
-  if (experts) {
+  if (mixture.count > 0) {
     // Permuting tokens to their experts and back: read and write, both ways. Software that exchanges them sorts what it
     // gets by expert, and back.
     const double sorts = plan.ep > 1 && mixture.count > plan.ep ? 16 : 8;
-    forward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
-    backward_bytes += sorts * T * h * mixture.top_k * c.norm_share;
+    bytes.forward += sorts * T * h * mixture.top_k * c.norm_share;
+    bytes.backward += sorts * T * h * mixture.top_k * c.norm_share;
     if (plan.stack.fused_experts) {
       // The products apply the activation; what its gradient needs is read once.
       const bool gated = mixture.up > mixture.inner;
       const double visits = T * mixture.top_k * static_cast<double>(mixture.inner) / t;
-      forward_bytes -= (gated ? 6 : 4) * visits;
-      backward_bytes -= (gated ? 6 : 4) * visits;
+      bytes.forward -= (gated ? 6 : 4) * visits;
+      bytes.backward -= (gated ? 6 : 4) * visits;
     }
   }
-  const EagerExperts eager = eager_experts(c, kind);
-  forward_bytes += eager.forward_bytes;
-  backward_bytes += eager.backward_bytes;
-  CoreSeconds core;
-  for (const Core& each : kind.cores) add_core(c, kind, each, core);
+  return bytes;
+}
 
-  double ep = 0;
+// Seconds that a layer's collectives take: those of either pass, where they differ by pass.
+struct CollectiveSeconds {
+  double tp = 0, ep = 0, cp_forward = 0, cp_backward = 0;
+};
+
+CollectiveSeconds collectives_of(const LayerContext& c, const LayerKind& kind) {
+  const Mixture& mixture = kind.mixture;
+  const bool experts = mixture.count > 0;
+  const Plan& plan = c.plan;
+  const double t = plan.tp;
+  const double T = tokens_of(c, kind.seq);
+  const double h = kind.width;
+  CollectiveSeconds out;
   if (experts && plan.ep > 1) {
     const double rows = T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * h * copies_of_token(c, mixture);
     // Back in the activations' precision.
-    const double out =
+    const double sent =
         plan.stack.quantised_dispatch ? std::min(c.element, machine::bytes_per_element(plan.precision)) : c.element;
-    ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, out * rows) +
-         collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, c.element * rows);
+    out.ep = collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, sent * rows) +
+             collective::seconds(collective::Operation::kAllToAll, c.system.fabric, c.experts, c.element * rows);
   }
-  double cp_forward = 0;
-  double cp_backward = 0;
   if (plan.cp > 1) {
     const collective::Group& ranks = c.contexts;
     const auto circulate = [&](double bytes) {
       const double gather = collective::seconds(collective::Operation::kAllGather, c.system.fabric, ranks, bytes);
-      cp_forward += gather;
-      cp_backward += gather + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, bytes);
+      out.cp_forward += gather;
+      out.cp_backward +=
+          gather + collective::seconds(collective::Operation::kReduceScatter, c.system.fabric, ranks, bytes);
     };
     for (const Core& each : kind.cores) {
       // Fewer key/value heads than ranks: every rank has a copy of one.
@@ -515,9 +524,8 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
       circulate(c.element * static_cast<double>(seen) * plan.cp * width);
     }
     // Every rank starts its part of a scan from the states of the parts before.
-    if (scan.state > 0) circulate(4.0 * static_cast<double>(plan.micro_batch) * plan.cp * scan.state / t);
+    if (kind.scan.state > 0) circulate(4.0 * static_cast<double>(plan.micro_batch) * plan.cp * kind.scan.state / t);
   }
-  double tp = 0;
   if (plan.tp > 1) {
     const auto sum = [&](double elements) {
       return collective::seconds(collective::Operation::kAllReduce, c.system.fabric, group(c, plan.tp, 1),
@@ -525,16 +533,34 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
     };
     const bool usual = kind.width == c.model.hidden && kind.seq == c.model.seq;
     // Whole experts get their tokens from the all-to-all alone.
-    const double summed = experts && expert_tp(plan) < plan.tp && kind.inner == 0 ? parts - 1 : parts;
-    tp = summed * (usual ? c.all_reduce_s : sum(h));
-    if (scan.reduced > 0) tp += sum(scan.reduced);
+    const double summed = experts && expert_tp(plan) < plan.tp && kind.inner == 0 ? kind.parts - 1 : kind.parts;
+    out.tp = summed * (usual ? c.all_reduce_s : sum(h));
+    if (kind.scan.reduced > 0) out.tp += sum(kind.scan.reduced);
   }
-  const double jitter = parts * c.system.calibration.jitter_seconds * (t - 1);
+  return out;
+}
+
+}  // namespace
+
+PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
+  const std::size_t begin = c.uses != nullptr ? c.uses->size() : 0;
+  const Plan& plan = c.plan;
+  Products products{c, plan.precision, true};
+  layer_products(c, kind, products);
+  MovedBytes bytes = moved_bytes(c, kind);
+  const EagerExperts eager = eager_experts(c, kind);
+  bytes.forward += eager.forward_bytes;
+  bytes.backward += eager.backward_bytes;
+  CoreSeconds core;
+  for (const Core& each : kind.cores) add_core(c, kind, each, core);
+  const CollectiveSeconds once = collectives_of(c, kind);
+
+  const double jitter = kind.parts * c.system.calibration.jitter_seconds * (static_cast<double>(plan.tp) - 1);
   const bool flash = c.model.attention == Attention::kFlash;
   const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
   const double ops = kind.host_operators + core_ops;
-  const double issue = c.plan.stack.host * c.operators.issue_seconds();
-  const base::Count local = experts ? mixture.count / plan.ep : 0;
+  const double issue = plan.stack.host * c.operators.issue_seconds();
+  const base::Count local = kind.mixture.count > 0 ? kind.mixture.count / plan.ep : 0;
   const double grouped = plan.stack.name == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
                              ? static_cast<double>(local) * issue
                              : 0;
@@ -544,42 +570,41 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   Pass& forward = passes.forward;
   forward.compute = products.forward + core.forward +
                     moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
-                          c.plan.stack.traffic * (forward_bytes * (c.element / 2) + products.forward_bytes));
+                          plan.stack.traffic * (bytes.forward * (c.element / 2) + products.forward_bytes));
   forward.host = (ops + eager.forward_ops) * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
   backward.compute = products.input + backward.weight + core.backward +
                      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
-                           c.plan.stack.traffic * (backward_bytes * (c.element / 2) + products.backward_bytes));
+                           plan.stack.traffic * (bytes.backward * (c.element / 2) + products.backward_bytes));
   backward.host = (2 * ops + eager.backward_ops) * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
-  backward.weight_host = parts * kWeightOps * issue + kGroupedWeightOps * grouped;
-  double again_tp = 0, again_ep = 0, again_cp = 0, core_seconds = core.backward;
+  backward.weight_host = kind.parts * kWeightOps * issue + kGroupedWeightOps * grouped;
+  CollectiveSeconds again;
+  double core_seconds = core.backward;
   if (c.uses != nullptr) note_again(c, begin);
   if (plan.recompute == Recompute::kFull) {
     backward.again = forward.compute;
     backward.host += forward.host;
     core_seconds += core.forward;
-    again_tp = tp;
-    again_ep = ep;
-    again_cp = cp_forward;
+    again = once;
   } else if (plan.recompute == Recompute::kSelective) {
     if (plan.stack.keeps_core) {
       backward.again = forward.compute - core.forward - products.forward / 2;
       backward.host += forward.host / 2;
     } else {
-      const Again again = recomputed(c, kind, core.forward, core_ops);
-      backward.again = again.seconds;
-      backward.host += again.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0);
+      const Again part = recomputed(c, kind, core.forward, core_ops);
+      backward.again = part.seconds;
+      backward.host += part.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0);
       if (plan.recomputed.core) {
         core_seconds += core.forward;
-        again_cp = cp_forward;
+        again.cp_forward = once.cp_forward;
       }
     }
   }
   backward.compute += backward.again;
-  communicate(c, core.forward, tp, ep, cp_forward, forward);
-  communicate(c, core_seconds, tp + again_tp, ep + again_ep, cp_backward + again_cp, backward);
+  communicate(c, core.forward, once.tp, once.ep, once.cp_forward, forward);
+  communicate(c, core_seconds, once.tp + again.tp, once.ep + again.ep, once.cp_backward + again.cp_forward, backward);
   if (plan.schedule == Schedule::kDualPipe) exchange_beside_both(c, passes);
   return passes;
 }

@@ -1,4 +1,6 @@
-// The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others.
+// The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others. placement.h says
+// where ranks are on the network, schedule.h runs a pipeline event by event for traces and to test the closed forms,
+// dualpipe.h has the schedule that runs in both directions.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// optimize(model, system, space, objective, limits): the best plan, with proof.
+// optimize(model, system, space, objective, limits): the best plan, with proof. space.h says which plans there are,
+// objective.h what is least; groups of plans are gone through in the order of their bounds (groups.h, walk.h) after
+// initial plans (initial_plans.h). plan_conflict.h says why none is allowed.
 #pragma once
 
 #include <functional>

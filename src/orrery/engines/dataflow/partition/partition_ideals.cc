@@ -230,7 +230,7 @@ class Search {
 
   double least(double compute, double bytes, double network, double beside = 0) const {
     const double memory = bytes > 0 ? bytes / problem_.dram_bandwidth_gb_per_s : 0;
-    return pricer_.interval(std::max(compute, 0.0), memory, std::max({network, beside, 0.0}));
+    return interval_ns(problem_, std::max(compute, 0.0), memory, std::max({network, beside, 0.0}));
   }
   // Of what runs from one state to another on the way to the end.
   double least_between(const State& state, const State& next) const {

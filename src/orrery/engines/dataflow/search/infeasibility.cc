@@ -22,10 +22,6 @@ namespace {
 using base::grouped;
 using workload::KernelGraph;
 
-std::string named_of_infeasibility(const KernelGraph& graph, int kernel) {
-  return fmt::format("{} `{}`", kernel + 1, graph.kernels[static_cast<std::size_t>(kernel)].name);
-}
-
 std::string under(const Attempt& attempt) {
   const Degrees& degrees = attempt.mapping.degrees;
   std::string text = fmt::format("under TP {}, PP {}, DP {}", degrees.tensor, degrees.pipeline, degrees.data);
@@ -64,18 +60,17 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1447";
-  reason.diagnostic.message =
-      fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
-                  named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
+  reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
+                                          named(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
   const double word = static_cast<double>(attempt.setup->execution.word_bytes);
   for (const PartitionEdge& edge : problem.edges) {
     if (edge.buffer_bytes <= 0) continue;
     if (edge.to == alone.kernel) {
-      reason.diagnostic.note(fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes),
-                                         named_of_infeasibility(graph, edge.from)));
+      reason.diagnostic.note(
+          fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes), named(graph, edge.from)));
     } else if (edge.from == alone.kernel) {
-      reason.diagnostic.note(fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes),
-                                         named_of_infeasibility(graph, edge.to)));
+      reason.diagnostic.note(
+          fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes), named(graph, edge.to)));
     }
   }
   if (kernel.weight_bytes > 0) {
@@ -103,9 +98,8 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1449";
-  reason.diagnostic.message =
-      fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
-                  grouped(static_cast<double>(problem.cores)));
+  reason.diagnostic.message = fmt::format("kernel {} cannot run on the {} cores of a chip", named(graph, alone.kernel),
+                                          grouped(static_cast<double>(problem.cores)));
   if (!kernel.choices.empty()) {
     reason.diagnostic.note(
         fmt::format("it needs at least {}", grouped(static_cast<double>(kernel.choices.front().cores))));
@@ -148,10 +142,9 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
     const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModelRun>(attempt.setup->execution.workload);
-    reason.diagnostic.note(fmt::format("{} bytes for kernel {}{}",
-                                       grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
-                                       named_of_infeasibility(graph, order[i]),
-                                       tables ? " with the workload's tables" : ", all its layers on this stage"));
+    reason.diagnostic.note(
+        fmt::format("{} bytes for kernel {}{}", grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
+                    named(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));
   }
   if (order.size() > 3) reason.diagnostic.note(fmt::format("the rest for {} more", order.size() - 3));
   reason.diagnostic.note(under(attempt));
@@ -177,7 +170,7 @@ void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
 }
 
 // With kernel-by-kernel execution, configurations are fixed, and more of them would not help.
-bool one_kernel_each(const PartitionProblem& problem) {
+bool fixed_one_by_one(const PartitionProblem& problem) {
   std::vector<int> taken;
   for (const PartitionKernel& kernel : problem.kernels) {
     if (kernel.first != kernel.last) return false;
@@ -270,7 +263,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
   const int stated_configurations = problem.configurations;
   std::vector<Limit> limits;
   for (const Limit limit : kLimits)
-    if (!one_kernel_each(problem) || !of_configurations(limit)) limits.push_back(limit);
+    if (!fixed_one_by_one(problem) || !of_configurations(limit)) limits.push_back(limit);
   const auto under_only = [&](const base::ConditionSet& set) {
     PartitionProblem freed = problem;
     for (std::size_t i = 0; i < limits.size(); ++i)
@@ -308,8 +301,8 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         std::string pins;
         for (std::size_t k = 0; k < graph.kernels.size(); ++k) {
           if (graph.kernels[k].configuration < 0) continue;
-          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ",
-                              named_of_infeasibility(graph, static_cast<int>(k)), graph.kernels[k].configuration);
+          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named(graph, static_cast<int>(k)),
+                              graph.kernels[k].configuration);
           reason.blamed.push_back({Part::kKernel, static_cast<int>(k), "config"});
         }
         reason.diagnostic.note("kernels are pinned: " + pins);

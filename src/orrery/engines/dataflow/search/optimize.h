@@ -1,4 +1,6 @@
-// optimize(setup): the fastest degrees, sharding, tile and partition, with proof.
+// optimize(setup): the fastest degrees, sharding, tile and partition, with proof. degrees.h and sharding.h choose over
+// chips, pipeline_stages.h cuts layers into stages, partition/ fuses kernels on a chip; joint.h chooses sharding and
+// partition together. contradictions.h and infeasibility.h say why there is no answer.
 #pragma once
 
 #include <atomic>
