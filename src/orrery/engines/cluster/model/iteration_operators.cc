@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {

@@ -34,7 +34,7 @@
 #include <algorithm>
 #include <array>
 
-#include "orrery/engines/cluster/model/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_experts.h"
 #include "orrery/engines/cluster/pipeline/stages.h"
 
 namespace orrery::cluster {

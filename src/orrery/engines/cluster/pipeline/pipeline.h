@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/plan.h"
 
 namespace orrery::cluster {
