@@ -186,8 +186,8 @@ void explain_chips(const Setup& setup, std::vector<Reason>& reasons) {
   if (setup.system.chips <= kMostChips) return;
   Reason reason;
   reason.diagnostic.code = "O1453";
-  reason.diagnostic.message = fmt::format("{} chips are more than a network has", setup.system.chips);
-  reason.diagnostic.hint(fmt::format("at most {} are counted", kMostChips));
+  reason.diagnostic.message = fmt::format("a network of {} chips is too large", setup.system.chips);
+  reason.diagnostic.hint(fmt::format("a network may have at most {} chips", kMostChips));
   reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
   reasons.push_back(std::move(reason));
 }
