@@ -1,8 +1,8 @@
 // Why a factor graph allows nothing: a smallest set of factors that cannot agree.
 //
-// Idea. First a set from which none can be left out (base/limits/conflict.h); then every connected set of fewer factors,
-// the small ones first: factors that share no variable, even by way of others, disagree only if a part of them does. A
-// set is judged by `minimize` with rows that are free.
+// Idea. First a set from which none can be left out (base/limits/conflict.h); then every connected set of fewer
+// factors, the small ones first: factors that share no variable, even by way of others, disagree only if a part of them
+// does. A set is judged by `minimize` with rows that are free.
 //
 // Cost: one question a factor, then one a connected subset until one of them cannot agree.
 #pragma once
