@@ -1,4 +1,6 @@
-// Computes figures of components with the help of estimators.
+// Energy and area of components: each asks estimators for its primitives' figures, the most accurate first
+// (estimator.h). Estimators are tables (estimation_table.h), published designs (library.h), SRAM by CACTI's figures
+// (sram/), register files and DRAM.
 #pragma once
 
 #include <memory>

@@ -1,35 +1,18 @@
 #include "orrery/describe/machine/operator.h"
 
+#include <array>
+
 namespace orrery::machine {
 
 std::string_view name(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kProduct:
-      return "product";
-    case OperatorKind::kAttention:
-      return "attention";
-    case OperatorKind::kSparseAttention:
-      return "sparse attention";
-    case OperatorKind::kNormalisation:
-      return "normalisation";
-    case OperatorKind::kElementwise:
-      return "element-wise";
-    case OperatorKind::kScan:
-      break;
-  }
-  return "scan";
+  constexpr std::array<std::string_view, 6> kNames = {"product",       "attention",    "sparse attention",
+                                                      "normalisation", "element-wise", "scan"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name(Basis basis) {
-  switch (basis) {
-    case Basis::kModelled:
-      return "modelled";
-    case Basis::kMeasured:
-      return "measured";
-    case Basis::kPublished:
-      break;
-  }
-  return "published";
+  constexpr std::array<std::string_view, 3> kNames = {"modelled", "measured", "published"};
+  return kNames[static_cast<std::size_t>(basis)];
 }
 
 Operator Operator::of(const MatrixProduct& product, bool gradient) {

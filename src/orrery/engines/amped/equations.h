@@ -1,4 +1,6 @@
 // AMPeD's time model: how long a training takes, and how much of it is computation, communication and waiting.
+// quantities.h has what its equations read, by the names of AMPeD's files; search.h tries every way of splitting a
+// training over nodes.
 #pragma once
 
 #include <array>

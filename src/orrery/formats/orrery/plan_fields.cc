@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/fields.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/stacks.h"
 
 namespace orrery::formats::orrery {
@@ -12,7 +12,7 @@ bool set_plan_field(cluster::Plan& plan, const base::Override& set, base::Diagno
   if (set.path == "stack") return true;  // named_stack has read it
   const base::OverrideText shown(set, "plan.");
   const base::Fields known =
-      set.path.starts_with("stack.runs.") ? cluster::ability_fields(plan.stack) : cluster::fields(plan);
+      set.path.starts_with("stack.runs.") ? cluster::feature_fields(plan.stack) : cluster::fields(plan);
   const base::Field* field = base::asked_field(known, set, shown, "O1371", "a plan", found);
   if (!field) return false;
   if (field->set(set.value)) return true;

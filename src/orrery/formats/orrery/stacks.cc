@@ -1,4 +1,4 @@
-// A stack's file is a plan's fields and the software's abilities with origins: they are set on an empty plan, by the
+// A stack's file is a plan's fields and the software's features with origins: they are set on an empty plan, by the
 // same texts as `--set`, and what the plan then says of its software is the stack. Cost: linear in the file.
 #include "orrery/formats/orrery/stacks.h"
 
@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/yaml/node.h"
 
@@ -38,7 +38,7 @@ class Reader {
       return wrong(root.where, "a stack's file has a `title` and a map `fields`", "");
     for (const Node::Entry& entry : fields_->entries)
       read_field(entry, entry.key.starts_with("overlap.") ? entry.key : "stack." + entry.key, cluster::fields(plan_));
-    read_abilities(root);
+    read_features(root);
     into_.stack = plan_.stack;
     into_.stack.overlap = plan_.overlap;
   }
@@ -56,14 +56,14 @@ class Reader {
   }
 
   // What a file does not say, nobody knows: it says all.
-  void read_abilities(const Node& root) {
+  void read_features(const Node& root) {
     if (runs_ == nullptr || !runs_->is_map()) return wrong(root.where, "a stack's file has a map `runs`", "");
-    const base::Fields known = cluster::ability_fields(plan_.stack);
+    const base::Fields known = cluster::feature_fields(plan_.stack);
     for (const Node::Entry& entry : runs_->entries) read_field(entry, "stack.runs." + entry.key, known);
-    for (const cluster::Ability& ability : cluster::abilities())
-      if (runs_->find(ability.name) == nullptr)
-        wrong(runs_->where, fmt::format("`runs` does not say `{}`: {}", ability.name, ability.text),
-              fmt::format("`{}: {{value: true, source: NAME}}`, or false", ability.name));
+    for (const cluster::Feature& feature : cluster::features())
+      if (runs_->find(feature.name) == nullptr)
+        wrong(runs_->where, fmt::format("`runs` does not say `{}`: {}", feature.name, feature.text),
+              fmt::format("`{}: {{value: true, source: NAME}}`, or false", feature.name));
   }
 
   void read_field(const Node::Entry& entry, const std::string& path, const base::Fields& known) {

@@ -1,7 +1,7 @@
 // Software stacks of the catalogue: YAML files into cluster::Stack.
 //
 // A file says `title`, `description`, `sources`, `fields` (of a plan: `overlap.CLASS`, and those that begin with
-// `stack.` without that) and `runs` (every one of cluster::abilities()), each a map {value, and one of: source,
+// `stack.` without that) and `runs` (every one of cluster::features()), each a map {value, and one of: source,
 // fitted_on, assumption}.
 #pragma once
 

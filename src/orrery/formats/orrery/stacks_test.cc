@@ -5,9 +5,9 @@
 
 #include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/base/text/files_test_util.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/systems.h"
 
 namespace orrery::formats::orrery {
@@ -51,8 +51,8 @@ class BrokenStack : public ::testing::Test {
  protected:
   std::vector<std::string> codes(const std::string& body) {
     std::string runs = "  runs:\n";
-    for (const cluster::Ability& ability : cluster::abilities())
-      if (ability.name != left_out_) runs += std::string("    ") + ability.name + ": {value: false, source: a}\n";
+    for (const cluster::Feature& feature : cluster::features())
+      if (feature.name != left_out_) runs += std::string("    ") + feature.name + ": {value: false, source: a}\n";
     folder_.write("stacks/xla.yaml", "stack:\n  title: t\n  sources: {a: text}\n" + body + runs);
     return base::codes_of([&] { load_stack(folder_.string(), "xla"); });
   }
@@ -60,17 +60,17 @@ class BrokenStack : public ::testing::Test {
   std::string left_out_;
 };
 
-TEST_F(BrokenStack, ItSaysOfEveryAbilityWhetherItHasIt) {
+TEST_F(BrokenStack, ItSaysOfEveryFeatureWhetherItHasIt) {
   left_out_ = "zero_bubble";
   EXPECT_EQ(codes("  fields:\n    traffic: {value: 2, source: a}\n"), std::vector<std::string>{"O1911"});
 }
 
 TEST(Stacks, SayWhatTheyCannotRun) {
-  const auto lacks = [](const char* stack, const char* ability) {
-    return (load_stack(kDirectory, stack).stack.lacks & cluster::ability(ability)) != 0;
+  const auto lacks = [](const char* stack, const char* feature) {
+    return (load_stack(kDirectory, stack).stack.lacks & cluster::feature(feature)) != 0;
   };
-  for (const char* ability : {"zero_bubble", "gpipe", "context_parallelism", "zero_3", "uneven_stages"})
-    EXPECT_TRUE(lacks("megatron-2021", ability)) << ability;
+  for (const char* feature : {"zero_bubble", "gpipe", "context_parallelism", "zero_3", "uneven_stages"})
+    EXPECT_TRUE(lacks("megatron-2021", feature)) << feature;
   EXPECT_TRUE(lacks("megatron-core", "zero_bubble"));
   EXPECT_FALSE(lacks("megatron-core", "context_parallelism"));
   EXPECT_FALSE(lacks("pytorch-fsdp", "zero_bubble"));

@@ -14,11 +14,11 @@
 namespace orrery::verbs {
 namespace {
 
-using cluster::Knob;
+using cluster::Variable;
 
-std::vector<std::string> knob_names() {
+std::vector<std::string> variable_names() {
   std::vector<std::string> names;
-  for (const Knob knob : cluster::kKnobs) names.emplace_back(cluster::name(knob));
+  for (const Variable variable : cluster::kVariables) names.emplace_back(cluster::name(variable));
   return names;
 }
 
@@ -33,7 +33,7 @@ struct Choice {
   }
 };
 
-void force_one(const Choice& choice, const cluster::Model& model, cluster::Space& space, std::set<Knob>& forced,
+void force_one(const Choice& choice, const cluster::Model& model, cluster::Space& space, std::set<Variable>& forced,
                base::Diagnostics& found) {
   const std::size_t equals = choice.text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == choice.text.size()) {
@@ -46,7 +46,7 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
   std::string path = choice.text.substr(0, equals);
   const std::string value = choice.text.substr(equals + 1);
   std::replace(path.begin(), path.end(), '-', '_');
-  const std::vector<std::string> names = knob_names();
+  const std::vector<std::string> names = variable_names();
   const auto known = std::find(names.begin(), names.end(), path);
   if (known == names.end()) {
     found.error("O1942", fmt::format("`{}` is not a choice of a plan", path), choice.place(0, equals))
@@ -62,19 +62,19 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
         .note(fmt::format("it is {}", field->values));
     return;
   }
-  const Knob knob = cluster::kKnobs[static_cast<std::size_t>(known - names.begin())];
-  if (!forced.insert(knob).second) {
+  const Variable variable = cluster::kVariables[static_cast<std::size_t>(known - names.begin())];
+  if (!forced.insert(variable).second) {
     found.error("O1942", fmt::format("`{}` is forced twice", path), choice.place(0, choice.text.size()))
         .hint("force one value; ask again for the other");
     return;
   }
-  space.of(knob) = {get(plan, knob)};
-  if (knob == Knob::kSchedule && space.open(Knob::kInterleave)) space.of(Knob::kInterleave) = {1};
-  if (knob == Knob::kSchedule &&
+  space.of(variable) = {get(plan, variable)};
+  if (variable == Variable::kSchedule && space.open(Variable::kInterleave)) space.of(Variable::kInterleave) = {1};
+  if (variable == Variable::kSchedule &&
       value == cluster::name_of(cluster::PipelineChoice::kInterleaved, cluster::schedules())) {
-    space.of(Knob::kInterleave).clear();
+    space.of(Variable::kInterleave).clear();
     for (base::Count chunks = 2; chunks <= std::max<base::Count>(2, model.layers); ++chunks)
-      space.of(Knob::kInterleave).push_back(chunks);
+      space.of(Variable::kInterleave).push_back(chunks);
   }
 }
 
@@ -83,7 +83,7 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
 void force(const std::string& text, const cluster::Model& model, cluster::Space& space) {
   const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"<--why>", text});
   base::Diagnostics found;
-  std::set<Knob> forced;
+  std::set<Variable> forced;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     force_one({file, begin, text.substr(begin, end - begin)}, model, space, forced, found);

@@ -7,7 +7,7 @@
 
 namespace orrery::verbs {
 
-// KNOB=VALUE, several separated by commas, with the names and values that options have. Throws InputError O1942, all
+// NAME=VALUE, several separated by commas, with the names and values that options have. Throws InputError O1942, all
 // that is wrong at once, for a text of another form, for what is no choice of a plan, and for values that it cannot
 // have.
 void force(const std::string& text, const cluster::Model& model, cluster::Space& space);

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/evaluate.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/engines/cluster/search/optimize.h"
 #include "orrery/engines/cluster/search/plan_conflict.h"
 #include "orrery/engines/cluster/search/space.h"
@@ -21,82 +21,82 @@ namespace orrery::verbs {
 namespace {
 
 using base::Count;
-using cluster::Knob;
+using cluster::Variable;
 
 constexpr Count kMostGpus = 1'000'000;  // where neither request nor system limits them
 constexpr Count kUsualTop = 5;
 
-bool said(const TrainRequest& request, const std::set<std::string>& set, Knob knob) {
-  if (set.count(cluster::name(knob)) > 0) return true;
-  switch (knob) {
-    case Knob::kGlobalBatch:
+bool said(const TrainRequest& request, const std::set<std::string>& set, Variable variable) {
+  if (set.count(cluster::name(variable)) > 0) return true;
+  switch (variable) {
+    case Variable::kGlobalBatch:
       return true;
-    case Knob::kTp:
+    case Variable::kTp:
       return request.tp.has_value();
-    case Knob::kPp:
+    case Variable::kPp:
       return request.pp.has_value();
-    case Knob::kDp:
+    case Variable::kDp:
       return request.dp.has_value();
-    case Knob::kCp:
+    case Variable::kCp:
       return request.cp.has_value();
-    case Knob::kEp:
+    case Variable::kEp:
       return request.ep.has_value();
-    case Knob::kMicroBatch:
+    case Variable::kMicroBatch:
       // AMPeD's efficiency is of one microbatch.
       return request.micro_batch.has_value() || request.half_efficiency > 0;
-    case Knob::kSchedule:
+    case Variable::kSchedule:
       return request.schedule.has_value();
-    case Knob::kInterleave:
+    case Variable::kInterleave:
       return request.interleave.has_value();
-    case Knob::kRecompute:
+    case Variable::kRecompute:
       return request.recompute.has_value();
-    case Knob::kSequenceParallel:
+    case Variable::kSequenceParallel:
       return request.sequence_parallel;
-    case Knob::kZero:
+    case Variable::kZero:
       return request.zero >= 0;
-    case Knob::kExpertTp:
-    case Knob::kShard:
-    case Knob::kOffloadActivations:
-    case Knob::kOffloadOptimizer:
-    case Knob::kOrder:
+    case Variable::kExpertTp:
+    case Variable::kShard:
+    case Variable::kOffloadActivations:
+    case Variable::kOffloadOptimizer:
+    case Variable::kOrder:
       break;
   }
   return false;
 }
 
 // Whether the model, the system and the software leave anything to choose.
-bool matters(Knob knob, const TrainedModel& trained) {
-  const auto can = [&](const char* name) { return (trained.plan.stack.lacks & cluster::ability(name)) == 0; };
+bool matters(Variable variable, const TrainedModel& trained) {
+  const auto can = [&](const char* name) { return (trained.plan.stack.lacks & cluster::feature(name)) == 0; };
   const bool reaches_host = trained.system.accelerator.host_bytes_per_s > 0;
-  switch (knob) {
-    case Knob::kEp:
+  switch (variable) {
+    case Variable::kEp:
       return trained.model.mixes() && can("expert_parallelism");
-    case Knob::kExpertTp:
+    case Variable::kExpertTp:
       return trained.model.mixes() && can("cut_experts") && can("whole_experts");
-    case Knob::kCp:
+    case Variable::kCp:
       return can("context_parallelism");
-    case Knob::kSchedule:
+    case Variable::kSchedule:
       return can("1f1b") + can("gpipe") + can("zero_bubble") + can("dual_pipe") > 1;
-    case Knob::kInterleave:
+    case Variable::kInterleave:
       return can("interleaved");
-    case Knob::kSequenceParallel:
+    case Variable::kSequenceParallel:
       return can("sequence_parallelism");
-    case Knob::kZero:
+    case Variable::kZero:
       return can("zero_1") || can("zero_2") || can("zero_3");
-    case Knob::kShard:
+    case Variable::kShard:
       return can("hybrid_sharding");
-    case Knob::kOffloadActivations:
+    case Variable::kOffloadActivations:
       return reaches_host && can("offloaded_activations");
-    case Knob::kOffloadOptimizer:
+    case Variable::kOffloadOptimizer:
       return reaches_host && can("offloaded_optimizer");
-    case Knob::kOrder:
+    case Variable::kOrder:
       return can("stages_inside_replicas") || can("any_order");
-    case Knob::kGlobalBatch:
-    case Knob::kTp:
-    case Knob::kPp:
-    case Knob::kDp:
-    case Knob::kMicroBatch:
-    case Knob::kRecompute:
+    case Variable::kGlobalBatch:
+    case Variable::kTp:
+    case Variable::kPp:
+    case Variable::kDp:
+    case Variable::kMicroBatch:
+    case Variable::kRecompute:
       break;
   }
   return true;
@@ -112,19 +112,19 @@ cluster::Space space_of(const TrainRequest& request, const std::set<std::string>
   const bool counted = gpus_said(request, set);
   const Count most = most_accelerators(trained.system);
   space.most_gpus = request.plans.most_gpus.value_or(counted ? trained.plan.gpus : most);
-  for (const Knob knob : cluster::kKnobs)
-    if (said(request, set, knob)) space.of(knob) = {get(trained.plan, knob)};
-  if (!request.plans.batches.empty()) space.of(Knob::kGlobalBatch) = request.plans.batches;
-  if (request.schedule && space.open(Knob::kInterleave)) {
+  for (const Variable variable : cluster::kVariables)
+    if (said(request, set, variable)) space.of(variable) = {get(trained.plan, variable)};
+  if (!request.plans.batches.empty()) space.of(Variable::kGlobalBatch) = request.plans.batches;
+  if (request.schedule && space.open(Variable::kInterleave)) {
     // Interleaving has a name of its own.
-    space.of(Knob::kInterleave) = {1};
+    space.of(Variable::kInterleave) = {1};
     if (request.schedule == cluster::PipelineChoice::kInterleaved) {
-      space.of(Knob::kInterleave).clear();
+      space.of(Variable::kInterleave).clear();
       for (Count chunks = 2; chunks <= std::max<Count>(2, trained.model.layers); ++chunks)
-        space.of(Knob::kInterleave).push_back(chunks);
+        space.of(Variable::kInterleave).push_back(chunks);
     }
   }
-  space.waived = cluster::given_abilities(space);
+  space.waived = cluster::given_features(space);
   return space;
 }
 
@@ -184,21 +184,21 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
       return fmt::format("{:.4g} s at most", asked.most_seconds.value_or(0));
     case Kind::kAccelerators:
       return fmt::format("{} accelerator{}", space.most_gpus, space.most_gpus == 1 ? "" : "s");
-    case Kind::kKnob:
+    case Kind::kVariable:
       break;
   }
-  const cluster::Values& values = space.of(condition.knob);
+  const cluster::Values& values = space.of(condition.variable);
   std::vector<std::string> names;
-  for (const Count value : values) names.push_back(value_name(condition.knob, value));
+  for (const Count value : values) names.push_back(value_name(condition.variable, value));
   if (names.size() > 4) names = {names.front(), "...", names.back()};
-  return fmt::format("{} {}", cluster::name(condition.knob), fmt::join(names, "|"));
+  return fmt::format("{} {}", cluster::name(condition.variable), fmt::join(names, "|"));
 }
 
 // Where none is possible, a plan for the rules to speak of: open degrees are 1, or there are replicas for all
 // accelerators.
 void take_plain_degrees(const cluster::Space& space, bool all, cluster::Plan& plan) {
   const Count fixed = plan.tp * plan.pp * plan.cp;
-  if (all && space.open(Knob::kDp)) plan.dp = std::max<Count>(1, space.most_gpus / fixed);
+  if (all && space.open(Variable::kDp)) plan.dp = std::max<Count>(1, space.most_gpus / fixed);
   plan.gpus = all || fixed > space.most_gpus / plan.dp ? space.most_gpus : fixed * plan.dp;
 }
 
@@ -255,13 +255,13 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
 cluster::Space forced_space(const Search& search) {
   cluster::Space forced = search.space;
   force(search.request.plans.why, search.trained.model, forced);
-  if (forced.of(Knob::kZero) == cluster::Values{3} && search.space.of(Knob::kZero) != cluster::Values{3} &&
+  if (forced.of(Variable::kZero) == cluster::Values{3} && search.space.of(Variable::kZero) != cluster::Values{3} &&
       !search.trained.stack_given) {
     const cluster::Overlap overlap = forced.base.overlap;
     formats::orrery::take_stack(of_zero_3(catalogue_directory(), forced.base.stack), forced.base);
     if (search.request.overlap) forced.base.overlap = overlap;
   }
-  forced.waived = cluster::given_abilities(forced);
+  forced.waived = cluster::given_features(forced);
   return forced;
 }
 
@@ -316,9 +316,9 @@ bool searches_plans(const TrainRequest& request, const cluster::Model& model, co
                     const std::string& slow_operators) {
   if (!slow_operators.empty()) return false;
   if (request.plans.asked()) return true;
-  for (const Knob degree : {Knob::kTp, Knob::kPp, Knob::kDp})
+  for (const Variable degree : {Variable::kTp, Variable::kPp, Variable::kDp})
     if (!said(request, set, degree)) return true;
-  return model.mixes() && !said(request, set, Knob::kEp);
+  return model.mixes() && !said(request, set, Variable::kEp);
 }
 
 void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system,
@@ -355,16 +355,16 @@ void check_plan_question(const TrainRequest& request, const cluster::Model& mode
   if (!asked.why.empty()) force(asked.why, model, scratch);
 }
 
-std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<std::string>& set,
-                                    const TrainedModel& trained) {
+std::vector<std::string> open_variables(const TrainRequest& request, const std::set<std::string>& set,
+                                        const TrainedModel& trained) {
   std::vector<std::string> names;
   if (!gpus_said(request, set) || request.plans.most_gpus) names.emplace_back("gpus");
   if (request.plans.batches.size() > 1) names.emplace_back("global_batch");
-  for (const Knob knob : cluster::kKnobs) {
-    if (said(request, set, knob) || !matters(knob, trained)) continue;
-    const bool named =
-        knob == Knob::kInterleave && request.schedule && request.schedule != cluster::PipelineChoice::kInterleaved;
-    if (!named) names.emplace_back(cluster::name(knob));
+  for (const Variable variable : cluster::kVariables) {
+    if (said(request, set, variable) || !matters(variable, trained)) continue;
+    const bool named = variable == Variable::kInterleave && request.schedule &&
+                       request.schedule != cluster::PipelineChoice::kInterleaved;
+    if (!named) names.emplace_back(cluster::name(variable));
   }
   return names;
 }
@@ -372,7 +372,7 @@ std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<
 void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                   const machine::OperatorModel& operators, const base::Limits& limits, TrainedModel& trained) {
   const base::Budget budget(limits);
-  trained.defaulted = open_knobs(request, set, trained);
+  trained.defaulted = open_variables(request, set, trained);
   PlanAnswer& answer = trained.search.emplace();
   answer.objective = objective_of(request, set, trained);
   Search search{request,          operators, budget, limits.threads, trained, space_of(request, set, trained),
@@ -380,7 +380,7 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   search.limits = limits_of(request, answer.objective, trained);
   trained.choices = 0;
   // For the rules to say: more accelerators than there are, or a batch that none counts.
-  const cluster::Values& batches = search.space.of(Knob::kGlobalBatch);
+  const cluster::Values& batches = search.space.of(Variable::kGlobalBatch);
   const auto countless = std::find_if(batches.begin(), batches.end(), [&](Count batch) {
     cluster::Plan one;
     one.global_batch = batch;
@@ -395,7 +395,7 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                fmt::format("plans of {} accelerators are not searched, those of at most {} are", search.space.most_gpus,
                            kMostGpus),
                {}, "give the degrees: `--tp 8 --pp 16 --dp 16384`; what is given is evaluated, not searched");
-  if (countless == batches.end()) refuse_too_many(trained, search.space.most_gpus, search.space.open(Knob::kDp));
+  if (countless == batches.end()) refuse_too_many(trained, search.space.most_gpus, search.space.open(Variable::kDp));
   if (search.space.most_gpus > most_accelerators(trained.system) || countless != batches.end()) {
     take_plain_degrees(search.space, true, trained.plan);
     return;

@@ -30,9 +30,9 @@ bool searches_plans(const TrainRequest& request, const cluster::Model& model, co
 void check_plan_question(const TrainRequest& request, const cluster::Model& model, const cluster::System& system,
                          const std::string& slow_operators);
 
-// Names of what is open, in the order of knobs.
-std::vector<std::string> open_knobs(const TrainRequest& request, const std::set<std::string>& set,
-                                    const TrainedModel& trained);
+// Names of what is open, in the order of variables.
+std::vector<std::string> open_variables(const TrainRequest& request, const std::set<std::string>& set,
+                                        const TrainedModel& trained);
 
 // Fills `trained.plan`, `.search`, `.choices`, `.all_choices` and `.defaulted`. The plan that is given in
 // `trained.plan` stays in what is not open. Where nothing is within the limits, the plan is the one that lacks the

@@ -15,8 +15,8 @@
 namespace orrery::verbs {
 namespace {
 
-using cluster::Knob;
 using cluster::Metric;
+using cluster::Variable;
 
 TrainRequest on(const std::string& model, const std::string& system, base::Count gpus, base::Count batch) {
   TrainRequest request;

@@ -101,18 +101,18 @@ std::vector<PlansColumn> columns_of(const TrainedModel& trained, const std::vect
 // A plan of the list, and those after it that are nearly as good and share out the work alike.
 struct Alike {
   std::size_t first = 0, more = 0;
-  std::vector<cluster::Knob> differ;  // in what they differ from the first
+  std::vector<cluster::Variable> differ;  // in what they differ from the first
 };
 
 constexpr double kNearlyAlike = 0.002;  // far below what a prediction is off by
 
 std::vector<Alike> alike(const PlanAnswer& answer) {
-  using cluster::Knob;
+  using cluster::Variable;
   const auto near = [](double a, double b) { return std::fabs(a - b) <= kNearlyAlike * std::fabs(a); };
   const auto joins = [&](const Candidate& first, const Candidate& other) {
-    for (const Knob knob : {Knob::kGlobalBatch, Knob::kTp, Knob::kPp, Knob::kDp, Knob::kCp, Knob::kEp,
-                            Knob::kMicroBatch, Knob::kSchedule, Knob::kRecompute})
-      if (get(first.plan, knob) != get(other.plan, knob)) return false;
+    for (const Variable variable : {Variable::kGlobalBatch, Variable::kTp, Variable::kPp, Variable::kDp, Variable::kCp,
+                                    Variable::kEp, Variable::kMicroBatch, Variable::kSchedule, Variable::kRecompute})
+      if (get(first.plan, variable) != get(other.plan, variable)) return false;
     for (std::size_t i = 0; i < answer.objective.metrics.size(); ++i)
       if (!near(first.score[i], other.score[i])) return false;
     return near(first.iteration.iteration_s, other.iteration.iteration_s);
@@ -127,17 +127,17 @@ std::vector<Alike> alike(const PlanAnswer& answer) {
       continue;
     }
     ++known->more;
-    for (const Knob knob : cluster::kKnobs)
-      if (get(answer.top[known->first].plan, knob) != get(answer.top[i].plan, knob) &&
-          std::find(known->differ.begin(), known->differ.end(), knob) == known->differ.end())
-        known->differ.push_back(knob);
+    for (const Variable variable : cluster::kVariables)
+      if (get(answer.top[known->first].plan, variable) != get(answer.top[i].plan, variable) &&
+          std::find(known->differ.begin(), known->differ.end(), variable) == known->differ.end())
+        known->differ.push_back(variable);
   }
   return all;
 }
 
 std::string near_copies(const Alike& of) {
   std::vector<std::string> names;
-  for (const cluster::Knob knob : of.differ) names.emplace_back(name(knob));
+  for (const cluster::Variable variable : of.differ) names.emplace_back(name(variable));
   return fmt::format("and {} more within {:.1f} %, which differ{} in {}", of.more, 100 * kNearlyAlike,
                      of.more == 1 ? "s" : "", fmt::join(names, ", "));
 }

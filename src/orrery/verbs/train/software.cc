@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/stacks.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 
@@ -28,10 +28,10 @@ void suit_kernel(const cluster::System& system, cluster::Stack& stack) {
 
 void warn_of_software(const TrainedModel& trained, base::Diagnostics& warnings) {
   const cluster::Plan& plan = trained.plan;
-  const cluster::Abilities missing = cluster::needed(trained.model, plan, plan.stack.lacks);
+  const cluster::Features missing = cluster::needed(trained.model, plan, plan.stack.lacks);
   if (missing == 0) return;
   std::vector<std::string> texts, others;
-  const std::vector<cluster::Ability>& all = cluster::abilities();
+  const std::vector<cluster::Feature>& all = cluster::features();
   for (std::size_t i = 0; i < all.size(); ++i)
     if ((missing >> i & 1) != 0) texts.emplace_back(all[i].text);
   for (const auto& [name, stack] : cluster::stacks())

@@ -8,8 +8,8 @@
 
 #include <source_dir.h>
 
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/stacks.h"
 
 namespace orrery::verbs {
@@ -18,11 +18,11 @@ namespace {
 TEST(PlansPage, SaysWhatEachSoftwareRuns) {
   std::ostringstream page;
   page << std::ifstream(ORRERY_SOURCE_DIR "/docs/model/plans.md").rdbuf();
-  for (const cluster::Ability& ability : cluster::abilities()) {
-    std::string row = fmt::format("| `{}` | {} |", ability.name, ability.text);
+  for (const cluster::Feature& feature : cluster::features()) {
+    std::string row = fmt::format("| `{}` | {} |", feature.name, feature.text);
     for (const auto& [name, stack] : cluster::stacks()) {
       const cluster::Stack known = formats::orrery::load_stack(ORRERY_SOURCE_DIR "/catalog", name).stack;
-      row += (known.lacks & cluster::ability(ability.name)) == 0 ? " yes |" : " no |";
+      row += (known.lacks & cluster::feature(feature.name)) == 0 ? " yes |" : " no |";
     }
     EXPECT_NE(page.str().find(row + "\n"), std::string::npos) << "the page lacks:\n" << row;
   }

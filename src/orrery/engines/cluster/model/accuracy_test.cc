@@ -5,9 +5,9 @@
 #include <string>
 
 #include "orrery/describe/machine/roofline.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/a100_test_util.h"
 #include "orrery/engines/cluster/model/evaluate.h"
-#include "orrery/engines/cluster/model/layer.h"
 
 namespace orrery::cluster {
 namespace {

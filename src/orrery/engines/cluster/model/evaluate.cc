@@ -14,8 +14,8 @@
 #include <cmath>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/flops.h"
-#include "orrery/engines/cluster/model/layer.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/outside.h"
 #include "orrery/engines/cluster/model/peak.h"

@@ -1,4 +1,6 @@
-// The only physics of the engine: time, memory and utilisation of one training iteration.
+// A training run on many accelerators: time, memory and utilisation of one iteration of a plan; the engine's only
+// physics. Operators make layers (layer.h), layers stages that wait for each other (pipeline/), replicas exchange
+// weights and gradients (outside.h); memory.h counts bytes, flops.h operations.
 #pragma once
 
 #include "orrery/describe/machine/operator_model.h"

@@ -3,8 +3,9 @@
 #include "orrery/engines/cluster/model/iteration_operators.h"
 
 #include <algorithm>
+#include <array>
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {
@@ -33,21 +34,9 @@ bool same(const OperatorUse& a, const OperatorUse& b) {
 }  // namespace
 
 std::string_view name(OperatorPass pass) {
-  switch (pass) {
-    case OperatorPass::kForward:
-      return "forward";
-    case OperatorPass::kInputGradient:
-      return "input gradient";
-    case OperatorPass::kWeightGradient:
-      return "weight gradient";
-    case OperatorPass::kBackward:
-      return "backward";
-    case OperatorPass::kRecomputation:
-      return "recomputation";
-    case OperatorPass::kStep:
-      break;
-  }
-  return "step";
+  constexpr std::array<std::string_view, 6> kNames = {"forward",  "input gradient", "weight gradient",
+                                                      "backward", "recomputation",  "step"};
+  return kNames[static_cast<std::size_t>(pass)];
 }
 
 OperatorUses operators_of(const Model& model, const System& system, const Plan& plan,

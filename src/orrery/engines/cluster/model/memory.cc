@@ -34,7 +34,7 @@
 #include <algorithm>
 #include <array>
 
-#include "orrery/engines/cluster/model/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_experts.h"
 #include "orrery/engines/cluster/pipeline/stages.h"
 
 namespace orrery::cluster {
@@ -466,19 +466,8 @@ Memory memory(const Model& model, const Plan& plan) {
 }
 
 std::string_view name(MemoryTerm term) {
-  switch (term) {
-    case MemoryTerm::kWeights:
-      return "weights";
-    case MemoryTerm::kGradients:
-      return "gradients";
-    case MemoryTerm::kOptimizer:
-      return "optimizer";
-    case MemoryTerm::kActivations:
-      return "activations";
-    case MemoryTerm::kBuffers:
-      break;
-  }
-  return "buffers";
+  constexpr std::array<std::string_view, 5> kNames = {"weights", "gradients", "optimizer", "activations", "buffers"};
+  return kNames[static_cast<std::size_t>(term)];
 }
 
 MemoryTerm Memory::largest() const {

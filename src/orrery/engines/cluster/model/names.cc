@@ -2,13 +2,13 @@
 
 namespace orrery::cluster {
 
-const std::vector<std::pair<std::string, PipelineChoice>>& schedules() {
-  static const std::vector<std::pair<std::string, PipelineChoice>> names = {
-      {"gpipe", PipelineChoice::kGpipe},
-      {"1f1b", PipelineChoice::kOneFOneB},
-      {"interleaved", PipelineChoice::kInterleaved},
-      {"zero-bubble", PipelineChoice::kZeroBubble},
-      {"dualpipe", PipelineChoice::kDualPipe}};
+const Names<PipelineChoice>& schedules() {
+  using enum PipelineChoice;
+  static const Names<PipelineChoice> names = {{"gpipe", kGpipe},
+                                              {"1f1b", kOneFOneB},
+                                              {"interleaved", kInterleaved},
+                                              {"zero-bubble", kZeroBubble},
+                                              {"dualpipe", kDualPipe}};
   return names;
 }
 
@@ -25,48 +25,45 @@ Schedule schedule_of(PipelineChoice choice) {
   return choice == PipelineChoice::kZeroBubble ? Schedule::kZeroBubble : Schedule::kOneFOneB;
 }
 
-const std::vector<std::pair<std::string, Order>>& orders() {
-  static const std::vector<std::pair<std::string, Order>> names = {
-      {"tp-cp-dp-pp", Order::kCpDpPp}, {"tp-cp-pp-dp", Order::kCpPpDp}, {"tp-dp-cp-pp", Order::kDpCpPp},
-      {"tp-dp-pp-cp", Order::kDpPpCp}, {"tp-pp-cp-dp", Order::kPpCpDp}, {"tp-pp-dp-cp", Order::kPpDpCp}};
+const Names<Order>& orders() {
+  using enum Order;
+  static const Names<Order> names = {{"tp-cp-dp-pp", kCpDpPp}, {"tp-cp-pp-dp", kCpPpDp}, {"tp-dp-cp-pp", kDpCpPp},
+                                     {"tp-dp-pp-cp", kDpPpCp}, {"tp-pp-cp-dp", kPpCpDp}, {"tp-pp-dp-cp", kPpDpCp}};
   return names;
 }
 
-const std::vector<std::pair<std::string, Recompute>>& recomputations() {
-  static const std::vector<std::pair<std::string, Recompute>> names = {
-      {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};
+const Names<Recompute>& recomputations() {
+  using enum Recompute;
+  static const Names<Recompute> names = {{"none", kNone}, {"selective", kSelective}, {"full", kFull}};
   return names;
 }
 
-const std::vector<std::pair<std::string, machine::Precision>>& precisions() {
-  static const std::vector<std::pair<std::string, machine::Precision>> names = {
-      {"fp32", machine::Precision::kFp32},   {"tf32", machine::Precision::kTf32},
-      {"bf16", machine::Precision::kBf16},   {"fp8", machine::Precision::kFp8},
-      {"mxfp8", machine::Precision::kMxfp8}, {"nvfp4", machine::Precision::kNvfp4}};
+const Names<machine::Precision>& precisions() {
+  using enum machine::Precision;
+  static const Names<machine::Precision> names = {{"fp32", kFp32}, {"tf32", kTf32},   {"bf16", kBf16},
+                                                  {"fp8", kFp8},   {"mxfp8", kMxfp8}, {"nvfp4", kNvfp4}};
   return names;
 }
 
-const std::vector<std::pair<std::string, Attention>>& attentions() {
-  static const std::vector<std::pair<std::string, Attention>> names = {{"materialised", Attention::kMaterialised},
-                                                                       {"flash", Attention::kFlash}};
+const Names<Attention>& attentions() {
+  using enum Attention;
+  static const Names<Attention> names = {{"materialised", kMaterialised}, {"flash", kFlash}};
   return names;
 }
 
-const std::vector<std::pair<std::string, StackName>>& stacks() {
-  static const std::vector<std::pair<std::string, StackName>> names = {{"megatron-2021", StackName::kMegatron2021},
-                                                                       {"megatron-core", StackName::kMegatronCore},
-                                                                       {"pytorch-fsdp", StackName::kPytorchFsdp},
-                                                                       {"xla", StackName::kXla}};
+const Names<StackName>& stacks() {
+  using enum StackName;
+  static const Names<StackName> names = {{"megatron-2021", kMegatron2021},
+                                         {"megatron-core", kMegatronCore},
+                                         {"pytorch-fsdp", kPytorchFsdp},
+                                         {"xla", kXla}};
   return names;
 }
 
-const std::vector<std::pair<std::string, machine::AttentionKernel>>& attention_kernels() {
-  using machine::AttentionKernel;
-  static const std::vector<std::pair<std::string, AttentionKernel>> names = {{"flash1", AttentionKernel::kFlash1},
-                                                                             {"flash2", AttentionKernel::kFlash2},
-                                                                             {"flash3", AttentionKernel::kFlash3},
-                                                                             {"cudnn", AttentionKernel::kCudnn},
-                                                                             {"splash", AttentionKernel::kSplash}};
+const Names<machine::AttentionKernel>& attention_kernels() {
+  using enum machine::AttentionKernel;
+  static const Names<machine::AttentionKernel> names = {
+      {"flash1", kFlash1}, {"flash2", kFlash2}, {"flash3", kFlash3}, {"cudnn", kCudnn}, {"splash", kSplash}};
   return names;
 }
 

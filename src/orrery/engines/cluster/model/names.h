@@ -23,17 +23,19 @@ inline constexpr base::Count kMostInPlan = 1'000'000'000;   // of accelerators a
 inline constexpr base::Count kMostInModel = 1'000'000'000;  // of any size
 
 // The names that options and JSON use.
-const std::vector<std::pair<std::string, PipelineChoice>>& schedules();
-const std::vector<std::pair<std::string, Order>>& orders();
-const std::vector<std::pair<std::string, Recompute>>& recomputations();
-const std::vector<std::pair<std::string, machine::Precision>>& precisions();
-const std::vector<std::pair<std::string, Attention>>& attentions();
-const std::vector<std::pair<std::string, StackName>>& stacks();
-const std::vector<std::pair<std::string, machine::AttentionKernel>>& attention_kernels();
+template <typename Value>
+using Names = std::vector<std::pair<std::string, Value>>;
+const Names<PipelineChoice>& schedules();
+const Names<Order>& orders();
+const Names<Recompute>& recomputations();
+const Names<machine::Precision>& precisions();
+const Names<Attention>& attentions();
+const Names<StackName>& stacks();
+const Names<machine::AttentionKernel>& attention_kernels();
 
 // The name of `value` among them; "" if it has none.
 template <typename Value>
-std::string name_of(Value value, const std::vector<std::pair<std::string, Value>>& names) {
+std::string name_of(Value value, const Names<Value>& names) {
   for (const auto& [name, known] : names)
     if (known == value) return name;
   return "";

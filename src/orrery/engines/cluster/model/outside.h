@@ -1,7 +1,7 @@
 // Communication that leaves a stage: between stages, and between replicas. Before overlap.
 #pragma once
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {

@@ -47,7 +47,7 @@ struct Stack {
   double state_bytes = 0;    // weights' masters and moments for each parameter; 0: as the precision has it
   double reserve = 0;        // share that the allocator keeps beyond what is in use
   double context_bytes = 0;  // of libraries and communicators
-  // What it cannot do of what a plan may ask of it: a set of abilities (abilities.h).
+  // What it cannot do of what a plan may ask of it: a set of features (supported_features.h).
   std::uint32_t lacks = 0;
 };
 

@@ -1,10 +1,12 @@
-// The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others.
+// The stages of a pipeline: what each spends on a microbatch, and how long it waits for the others. placement.h says
+// where ranks are on the network, schedule.h runs a pipeline event by event for traces and to test the closed forms,
+// dualpipe.h has the schedule that runs in both directions.
 #pragma once
 
 #include <algorithm>
 #include <array>
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 #include "orrery/engines/cluster/model/plan.h"
 
 namespace orrery::cluster {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/flops.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/outside.h"
 #include "orrery/engines/cluster/model/peak.h"
+#include "orrery/engines/cluster/search/objective.h"
 
 namespace orrery::cluster {
 namespace {
@@ -87,7 +87,7 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
   one.pp = 1;
   // DualPipe hides what no other turns do.
   if (plan.schedule != Schedule::kDualPipe) one.schedule = Schedule::kOneFOneB;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNever;
   const auto take = [&](const Reaches& which) {
     for (const Reach& reach : which.all)
       least = std::min(least, stages_with(model, system, one, operators, reach)[0].stage.tau());

@@ -12,8 +12,6 @@
 namespace orrery::cluster {
 namespace {
 
-constexpr double kRounding = 1e-12;
-
 // If one of these fails, evaluate() or memory() has a term that makes a plan cheaper than the bound of its set believes
 // possible: the bound in bounds.cc has to leave that term out, or take it at its least.
 RC_GTEST_PROP(Bounds, NoIterationIsShorterThanAllLayersOnItsAccelerators, (const Training& run)) {

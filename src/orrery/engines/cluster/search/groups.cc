@@ -9,7 +9,6 @@
 #include "orrery/engines/cluster/search/groups.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/base/limits/parallel.h"
 
@@ -18,10 +17,8 @@ namespace {
 
 using base::Count;
 
-constexpr std::uint32_t kEvery = 16;  // steps, each some microseconds, between looks at the clock
-constexpr double kNever = std::numeric_limits<double>::infinity();  // bound of what the limits exclude
-constexpr std::size_t kTask = 256;                                  // bundles that a thread takes at once
-constexpr std::size_t kAhead = 256;                                 // bundles whose groups are bounded together
+constexpr std::size_t kTask = 256;   // bundles that a thread takes at once
+constexpr std::size_t kAhead = 256;  // bundles whose groups are bounded together
 
 }  // namespace
 
@@ -70,7 +67,7 @@ double Groups::fewest_bytes(Plan plan, std::size_t batch, double enough) const {
   const Domain& domain = q_.domain;
   domain.offload_all(plan);
   const Count sequences = domain.batches()[batch] / plan.micro_batch;
-  double fewest = std::numeric_limits<double>::infinity();
+  double fewest = kNever;
   for (std::size_t p = 0; p < domain.pp().size() && !(fewest <= enough); ++p) {
     plan.pp = domain.pp()[p];
     const Count replica = plan.tp * plan.cp * plan.pp;
@@ -96,7 +93,7 @@ double Groups::order_of(const Plan& plan, double whole_s, double bytes) const {
 double Groups::coarse_order(const Bundle& bundle) const {
   const Values& recompute = q_.domain.recompute();
   if (bytes_first_) {
-    double fewest = std::numeric_limits<double>::infinity();
+    double fewest = kNever;
     for (const Count again : recompute)
       fewest = std::min(fewest, fewest_bytes(plan_of(bundle, again), bundle.batch, 0));
     return fewest;
@@ -226,7 +223,7 @@ bool Groups::after(const Bounded& a, const Bounded& b) {
 }
 
 double Groups::least() const {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNever;
   if (!heap_.empty()) least = heap_.front().order;
   if (next_ < bundles_.size()) least = std::min(least, bundles_[next_].order);
   return least;

@@ -6,7 +6,7 @@
 namespace orrery::cluster {
 
 double best_interval(const Reliability& r, double gpus) {
-  if (!(r.mtbf_s > 0)) return std::numeric_limits<double>::infinity();
+  if (!(r.mtbf_s > 0)) return kNever;
   const double mean = r.mtbf_s / gpus;
   if (r.checkpoint_s <= 0) return 0;
   // (1 - x) e^(x + c) falls from e^c to 0 between x = 0 and 1.

@@ -33,6 +33,12 @@ struct Reliability {
   double restart_s = 0;     // from a failure to the first new step
 };
 
+// The value of what the limits exclude.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+// Bounds add up the same seconds in another order than evaluate() does: what exceeds a value by less does not exceed
+// it.
+inline constexpr double kRounding = 1e-12;
+
 // The share of time that is neither lost nor spent on checkpoints, with the best interval between them; 0 where
 // failures come faster than work gets done.
 double useful_share(const Reliability& reliability, double gpus);
@@ -41,10 +47,10 @@ double best_interval(const Reliability& reliability, double gpus);
 
 // The most of each that a plan may take.
 struct PlanLimits {
-  double memory = std::numeric_limits<double>::infinity();   // bytes of an accelerator, the allocator's among them
-  double in_use = std::numeric_limits<double>::infinity();   // bytes of it in use
-  double seconds = std::numeric_limits<double>::infinity();  // of the unit of work
-  double cost = std::numeric_limits<double>::infinity();     // of the unit of work, in the unit of Metric::kCost
+  double memory = kNever;   // bytes of an accelerator, the allocator's among them
+  double in_use = kNever;   // bytes of it in use
+  double seconds = kNever;  // of the unit of work
+  double cost = kNever;     // of the unit of work, in the unit of Metric::kCost
 };
 
 using Score = std::array<double, kMostMetrics>;

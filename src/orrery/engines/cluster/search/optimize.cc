@@ -11,12 +11,11 @@
 #include "orrery/engines/cluster/search/optimize.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/limits/stopwatch.h"
-#include "orrery/engines/cluster/search/first_plans.h"
 #include "orrery/engines/cluster/search/groups.h"
+#include "orrery/engines/cluster/search/initial_plans.h"
 #include "orrery/engines/cluster/search/question.h"
 #include "orrery/engines/cluster/search/walk.h"
 
@@ -25,12 +24,9 @@ namespace {
 
 using base::Count;
 
-constexpr double kOptimizeRounding = 1e-12;
-constexpr std::uint32_t kOptimizeEvery = 16;  // steps, each some microseconds, between looks at the clock
-
 // A bound of the first metric for every plan there is: computation at the peak of all accelerators.
 double least_of_all(const Question& q) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNever;
   const auto most = static_cast<double>(q.domain.space().most_gpus);
   for (const Count batch : q.domain.batches()) {
     const auto sequences = static_cast<double>(batch);
@@ -41,9 +37,9 @@ double least_of_all(const Question& q) {
   return least;
 }
 
-Kept::Mode mode_of(const Objective& objective, const SearchOptions& options) {
-  if (options.cells) return Kept::Mode::kCells;
-  return objective.front ? Kept::Mode::kFront : Kept::Mode::kBest;
+Incumbents::Mode mode_of(const Objective& objective, const SearchOptions& options) {
+  if (options.cells) return Incumbents::Mode::kCells;
+  return objective.front ? Incumbents::Mode::kFront : Incumbents::Mode::kBest;
 }
 
 }  // namespace
@@ -55,22 +51,21 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   const Domain domain(model, system, space);
   const Question question{model, system, domain, objective, limits, operators, options, objective.all()};
   Optimum result;
-  const Kept::Mode mode = mode_of(objective, options);
+  const Incumbents::Mode mode = mode_of(objective, options);
   const std::size_t most = std::max<std::size_t>(1, options.top);
-  Kept kept(objective, mode, most);
+  Incumbents incumbents(objective, mode, most);
   Counts counts;
   // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
-  bool all_groups = options.enumerate || first_plans(question, budget, kept, counts);
-  bool stop = !all_groups || (options.any && !kept.all().empty());
+  bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, counts);
+  bool stop = !all_groups || (options.any && !incumbents.all().empty());
   Groups groups(question, budget, options.threads);
   if (!stop) all_groups = groups.find();
   stop = stop || !all_groups;
 
   std::size_t round = 4;
-  double open = std::numeric_limits<double>::infinity();  // least bound of what was not gone through
+  double open = kNever;  // least bound of what was not gone through
   while (!stop && groups.left() > 0) {
-    const double worst =
-        options.enumerate ? std::numeric_limits<double>::infinity() : kept.worst_first() * (1 + kOptimizeRounding);
+    const double worst = options.enumerate ? kNever : incumbents.worst_first() * (1 + kRounding);
     bool spent = false;
     const std::vector<Group> taken = groups.next(round, worst, spent);
     if (spent || budget.spent()) {
@@ -79,24 +74,24 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
       break;
     }
     if (taken.empty()) break;
-    std::vector<Kept> own(taken.size(), Kept(objective, mode, most));
+    std::vector<Incumbents> own(taken.size(), Incumbents(objective, mode, most));
     std::vector<Counts> own_counts(taken.size());
     std::vector<char> ended(taken.size(), 1);
     base::parallel_for(taken.size(), options.threads, [&](std::size_t i) {
-      base::Ticker ticker(budget, kOptimizeEvery);
-      Walk walk(question, taken[i], kept, own[i], own_counts[i], ticker);
+      base::Ticker ticker(budget, kEvery);
+      Walk walk(question, taken[i], incumbents, own[i], own_counts[i], ticker);
       ended[i] = walk.run() ? 1 : 0;
     });
     for (std::size_t i = 0; i < own.size(); ++i) {
-      kept.take(own[i]);
+      incumbents.take(own[i]);
       counts.add(own_counts[i]);
       if (ended[i] != 0) continue;
       stop = true;
       open = std::min(open, taken[i].order);
     }
     round = std::min<std::size_t>(64, 2 * round);
-    if (options.progress && groups.left() > 0 && kept.full())
-      options.progress(kept.all().front().score[0], groups.least());
+    if (options.progress && groups.left() > 0 && incumbents.full())
+      options.progress(incumbents.all().front().score[0], groups.least());
   }
   counts.capacity += groups.unfit();
   if (stop)
@@ -105,7 +100,7 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
     counts.bound += groups.left();
   if (!all_groups) open = least_of_all(question);
   result.finished = all_groups && !stop;
-  result.best = kept.all();
+  result.best = incumbents.all();
 
   base::Certificate& proof = result.certificate;
   if (!options.any) proof.space = domain.count();

@@ -1,4 +1,6 @@
-// optimize(model, system, space, objective, limits): the best plan, with proof.
+// optimize(model, system, space, objective, limits): the best plan, with proof. space.h says which plans there are,
+// objective.h what is least; groups of plans are gone through in the order of their bounds (groups.h, walk.h) after
+// initial plans (initial_plans.h). plan_conflict.h says why none is allowed.
 #pragma once
 
 #include <functional>
@@ -8,7 +10,7 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/limits/certificate.h"
 #include "orrery/describe/machine/operator_model.h"
-#include "orrery/engines/cluster/search/kept.h"
+#include "orrery/engines/cluster/search/incumbents.h"
 #include "orrery/engines/cluster/search/objective.h"
 #include "orrery/engines/cluster/search/space.h"
 

@@ -15,7 +15,7 @@ void search(benchmark::State& state, const Model& model, base::Count gpus, base:
   const machine::Roofline operators(system.accelerator);
   Space space;
   space.most_gpus = gpus;
-  space.of(Knob::kGlobalBatch) = {batch};
+  space.of(Variable::kGlobalBatch) = {batch};
   Objective objective;
   objective.metrics = {metric};
   objective.least_gpus = gpus;

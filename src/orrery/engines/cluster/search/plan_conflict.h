@@ -8,12 +8,12 @@
 
 namespace orrery::cluster {
 
-// What can be taken back: the values given to a knob, or the accelerators, or one of the limits, or that the software
-// has to be able to run it.
+// What can be taken back: the values given to a variable, or the accelerators, or one of the limits, or that the
+// software has to be able to run it.
 struct Condition {
-  enum class Kind { kKnob, kAccelerators, kMemory, kMargin, kCost, kSeconds, kSoftware };
-  Kind kind = Kind::kKnob;
-  Knob knob = Knob::kTp;
+  enum class Kind { kVariable, kAccelerators, kMemory, kMargin, kCost, kSeconds, kSoftware };
+  Kind kind = Kind::kVariable;
+  Variable variable = Variable::kTp;
 
   bool operator==(const Condition&) const = default;
 };

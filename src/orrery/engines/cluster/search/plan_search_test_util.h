@@ -59,7 +59,7 @@ inline System random_system(Draw& draw) {
   return system;
 }
 
-// Up to `gpus` accelerators and `batch` sequences; about half of the knobs are given.
+// Up to `gpus` accelerators and `batch` sequences; about half of the variables are given.
 inline Asked random_space(Draw& draw, const Model& model, const System& system, base::Count gpus, base::Count batch) {
   Asked asked;
   Space& space = asked.space;
@@ -67,35 +67,35 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   space.base.overlap = {0.25 * static_cast<double>(draw.below(5)), 0.25 * static_cast<double>(draw.below(5)),
                         0.25 * static_cast<double>(draw.below(5)), 0.25 * static_cast<double>(draw.below(5)),
                         0.25 * static_cast<double>(draw.below(5))};
-  space.of(Knob::kGlobalBatch) = {1 + draw.below(batch)};
-  if (draw.once_in(4)) space.of(Knob::kGlobalBatch).push_back(1 + draw.below(batch));
-  const auto given = [&](Knob knob, const Values& some, base::Count once_in) {
+  space.of(Variable::kGlobalBatch) = {1 + draw.below(batch)};
+  if (draw.once_in(4)) space.of(Variable::kGlobalBatch).push_back(1 + draw.below(batch));
+  const auto given = [&](Variable variable, const Values& some, base::Count once_in) {
     if (!draw.once_in(once_in)) return;
-    space.of(knob) = {draw.of(some)};
-    if (draw.once_in(2)) space.of(knob).push_back(draw.of(some));
+    space.of(variable) = {draw.of(some)};
+    if (draw.once_in(2)) space.of(variable).push_back(draw.of(some));
   };
-  given(Knob::kTp, {1, 2, 4, 8}, 3);
-  given(Knob::kPp, {1, 2, 3, 4}, 3);
-  given(Knob::kDp, {1, 2, 3, 4}, 8);
-  given(Knob::kCp, {1, 2}, 3);
-  given(Knob::kEp, {1, 1, 2, 4}, 8);
-  given(Knob::kMicroBatch, {1, 1, 2, 3}, 3);
-  given(Knob::kSchedule, {0, 1, 2, 3}, 3);
-  given(Knob::kInterleave, {1, 1, 2, 3}, 6);
-  given(Knob::kRecompute, {0, 1, 2}, 3);
-  given(Knob::kSequenceParallel, {0, 1}, 4);
-  given(Knob::kZero, {0, 1, 2, 3}, 3);
-  given(Knob::kExpertTp, {0, 0, 1, 2}, 3);
-  given(Knob::kShard, {0, 0, 2, 4}, 8);
-  if (!draw.once_in(8)) space.of(Knob::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
-  if (!draw.once_in(8)) space.of(Knob::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
+  given(Variable::kTp, {1, 2, 4, 8}, 3);
+  given(Variable::kPp, {1, 2, 3, 4}, 3);
+  given(Variable::kDp, {1, 2, 3, 4}, 8);
+  given(Variable::kCp, {1, 2}, 3);
+  given(Variable::kEp, {1, 1, 2, 4}, 8);
+  given(Variable::kMicroBatch, {1, 1, 2, 3}, 3);
+  given(Variable::kSchedule, {0, 1, 2, 3}, 3);
+  given(Variable::kInterleave, {1, 1, 2, 3}, 6);
+  given(Variable::kRecompute, {0, 1, 2}, 3);
+  given(Variable::kSequenceParallel, {0, 1}, 4);
+  given(Variable::kZero, {0, 1, 2, 3}, 3);
+  given(Variable::kExpertTp, {0, 0, 1, 2}, 3);
+  given(Variable::kShard, {0, 0, 2, 4}, 8);
+  if (!draw.once_in(8)) space.of(Variable::kOffloadActivations) = {draw.of(Values{0, 0, 0, kWholeShare / 2})};
+  if (!draw.once_in(8)) space.of(Variable::kOffloadOptimizer) = {draw.of(Values{0, 0, 0, kWholeShare})};
 
-  if (!draw.once_in(8)) space.of(Knob::kOrder) = {draw.of(Values{0, 0, 1, 2, 3, 4, 5})};
-  // Software that lacks a few abilities, or none.
+  if (!draw.once_in(8)) space.of(Variable::kOrder) = {draw.of(Values{0, 0, 1, 2, 3, 4, 5})};
+  // Software that lacks a few features, or none.
   if (draw.once_in(2))
     for (base::Count i = draw.below(4); i >= 0; --i)
-      space.base.stack.lacks |= Abilities{1} << draw.below(static_cast<base::Count>(abilities().size()));
-  space.waived = given_abilities(space);
+      space.base.stack.lacks |= Features{1} << draw.below(static_cast<base::Count>(features().size()));
+  space.waived = given_features(space);
 
   const std::vector<Metric> all = {Metric::kTime,   Metric::kCost,    Metric::kEnergy,
                                    Metric::kMemory, Metric::kGoodput, Metric::kAccelerators};
@@ -103,7 +103,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   objective.metrics = {draw.of(all)};
   if (const Metric second = draw.of(all); draw.once_in(2) && second != objective.metrics[0])
     objective.metrics.push_back(second);
-  objective.by_sequence = space.of(Knob::kGlobalBatch).size() > 1;
+  objective.by_sequence = space.of(Variable::kGlobalBatch).size() > 1;
   objective.least_gpus = 1 + draw.below(space.most_gpus);
   objective.price_per_gpu_hour = draw.once_in(2) ? 2.5 : 0;
   objective.watts_per_gpu = draw.once_in(2) ? 400 : 0;
@@ -119,13 +119,13 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
 inline std::vector<Candidate> tried_one_by_one(const Model& model, const System& system, const Asked& asked,
                                                const machine::OperatorModel& operators) {
   const Space& space = asked.space;
-  const auto allowed = [&](Knob knob, base::Count value) {
-    const Values& given = space.of(knob);
+  const auto allowed = [&](Variable variable, base::Count value) {
+    const Values& given = space.of(variable);
     return given.empty() || std::find(given.begin(), given.end(), value) != given.end();
   };
   const auto power_of_two = [](base::Count n) { return (n & (n - 1)) == 0; };
   std::vector<Candidate> found;
-  Values batches = space.of(Knob::kGlobalBatch);
+  Values batches = space.of(Variable::kGlobalBatch);
   std::sort(batches.begin(), batches.end());
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   Plan plan = space.base;
@@ -142,7 +142,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
       one.score[at++] = asked.objective.value(metric, plan, one.iteration);
     found.push_back(one);
   };
-  // Degrees of more than one accelerator in their order; of equal ones an open knob has the first.
+  // Degrees of more than one accelerator in their order; of equal ones an open variable has the first.
   const auto sequence = [&](Order order) {
     std::string all = name_of(order, orders());
     const auto drop = [&](const char* degree, base::Count size) {
@@ -155,10 +155,10 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
   const auto visit = [&] {
     std::vector<std::string> seen;
     for (base::Count order = 0; order < 6; ++order) {
-      if (!allowed(Knob::kOrder, order)) continue;
+      if (!allowed(Variable::kOrder, order)) continue;
       plan.order = static_cast<Order>(order);
       const std::string own = sequence(plan.order);
-      if (space.open(Knob::kOrder) && std::find(seen.begin(), seen.end(), own) != seen.end()) continue;
+      if (space.open(Variable::kOrder) && std::find(seen.begin(), seen.end(), own) != seen.end()) continue;
       seen.push_back(own);
       visit_one();
     }
@@ -167,13 +167,13 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
   const auto further = [&] {
     const bool splits = plan.tp > 1 && model.mixes();
     for (plan.expert_tp = 0; plan.expert_tp <= plan.tp; ++plan.expert_tp) {
-      if (!allowed(Knob::kExpertTp, plan.expert_tp)) continue;
-      if (space.open(Knob::kExpertTp) &&
+      if (!allowed(Variable::kExpertTp, plan.expert_tp)) continue;
+      if (space.open(Variable::kExpertTp) &&
           (splits ? plan.expert_tp != 1 && plan.expert_tp != plan.tp : plan.expert_tp > 0))
         continue;
       for (plan.shard = 0; plan.shard <= plan.dp * plan.cp; ++plan.shard) {
-        if (!allowed(Knob::kShard, plan.shard)) continue;
-        if (space.open(Knob::kShard) && plan.shard > 0 &&
+        if (!allowed(Variable::kShard, plan.shard)) continue;
+        if (space.open(Variable::kShard) && plan.shard > 0 &&
             (plan.shard == replicas(plan) || plan.tp >= system.node_size || plan.shard != system.node_size / plan.tp ||
              plan.shard == 1 || plan.dp * plan.cp % plan.shard != 0))
           continue;
@@ -181,8 +181,8 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
           for (const double optimizer : {0.0, 0.5, 1.0}) {
             plan.offload_activations = activations;
             plan.offload_optimizer = optimizer;
-            if (allowed(Knob::kOffloadActivations, get(plan, Knob::kOffloadActivations)) &&
-                allowed(Knob::kOffloadOptimizer, get(plan, Knob::kOffloadOptimizer)))
+            if (allowed(Variable::kOffloadActivations, get(plan, Variable::kOffloadActivations)) &&
+                allowed(Variable::kOffloadOptimizer, get(plan, Variable::kOffloadOptimizer)))
               visit();
           }
       }
@@ -190,32 +190,35 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
   };
   for (const base::Count batch : batches)
     for (plan.tp = 1; plan.tp <= space.most_gpus; ++plan.tp)
-      for (plan.cp = 1; allowed(Knob::kTp, plan.tp) && plan.tp * plan.cp <= space.most_gpus; ++plan.cp)
+      for (plan.cp = 1; allowed(Variable::kTp, plan.tp) && plan.tp * plan.cp <= space.most_gpus; ++plan.cp)
         for (plan.pp = 1; plan.tp * plan.cp * plan.pp <= space.most_gpus; ++plan.pp)
           for (plan.dp = 1; plan.tp * plan.cp * plan.pp * plan.dp <= space.most_gpus; ++plan.dp) {
-            if (!allowed(Knob::kCp, plan.cp) || !allowed(Knob::kPp, plan.pp) || !allowed(Knob::kDp, plan.dp)) continue;
-            if ((space.open(Knob::kCp) && !power_of_two(plan.cp)) || batch % plan.dp != 0) continue;
+            if (!allowed(Variable::kCp, plan.cp) || !allowed(Variable::kPp, plan.pp) ||
+                !allowed(Variable::kDp, plan.dp))
+              continue;
+            if ((space.open(Variable::kCp) && !power_of_two(plan.cp)) || batch % plan.dp != 0) continue;
             plan.gpus = plan.tp * plan.cp * plan.pp * plan.dp;
             plan.global_batch = batch;
             for (plan.ep = 1; plan.ep <= std::max<base::Count>(1, model.experts()); ++plan.ep)
               for (plan.micro_batch = 1; plan.micro_batch * plan.dp <= batch; ++plan.micro_batch) {
-                if (!allowed(Knob::kEp, plan.ep) || !allowed(Knob::kMicroBatch, plan.micro_batch)) continue;
-                if (space.open(Knob::kMicroBatch) && batch % (plan.dp * plan.micro_batch) != 0) continue;
+                if (!allowed(Variable::kEp, plan.ep) || !allowed(Variable::kMicroBatch, plan.micro_batch)) continue;
+                if (space.open(Variable::kMicroBatch) && batch % (plan.dp * plan.micro_batch) != 0) continue;
                 for (base::Count turns = 0; turns < 4; ++turns)
                   for (plan.interleave = 1; plan.interleave <= std::max<base::Count>(3, model.layers);
                        ++plan.interleave) {
-                    if (!allowed(Knob::kSchedule, turns) || !allowed(Knob::kInterleave, plan.interleave)) continue;
-                    // Where it makes no difference, an open knob has its first value.
-                    if (plan.pp == 1 && space.open(Knob::kSchedule) && turns != 0) continue;
-                    set(plan, Knob::kSchedule, turns);
+                    if (!allowed(Variable::kSchedule, turns) || !allowed(Variable::kInterleave, plan.interleave))
+                      continue;
+                    // Where it makes no difference, an open variable has its first value.
+                    if (plan.pp == 1 && space.open(Variable::kSchedule) && turns != 0) continue;
+                    set(plan, Variable::kSchedule, turns);
                     for (int r = 0; r < 3; ++r)
                       for (int parallel = 0; parallel < 2; ++parallel)
                         for (plan.zero = 0; plan.zero < 4; ++plan.zero) {
-                          if (!allowed(Knob::kRecompute, r) || !allowed(Knob::kSequenceParallel, parallel) ||
-                              !allowed(Knob::kZero, plan.zero))
+                          if (!allowed(Variable::kRecompute, r) || !allowed(Variable::kSequenceParallel, parallel) ||
+                              !allowed(Variable::kZero, plan.zero))
                             continue;
-                          if (plan.tp == 1 && space.open(Knob::kSequenceParallel) && parallel == 1) continue;
-                          if (replicas(plan) == 1 && space.open(Knob::kZero) && plan.zero > 0) continue;
+                          if (plan.tp == 1 && space.open(Variable::kSequenceParallel) && parallel == 1) continue;
+                          if (replicas(plan) == 1 && space.open(Variable::kZero) && plan.zero > 0) continue;
                           plan.recompute = static_cast<Recompute>(r);
                           plan.sequence_parallel = parallel == 1;
                           further();
@@ -246,7 +249,8 @@ inline std::vector<Candidate> ranked(std::vector<Candidate> all, std::size_t met
 }
 
 inline bool same_plan(const Plan& a, const Plan& b) {
-  return std::all_of(kKnobs.begin(), kKnobs.end(), [&](Knob knob) { return get(a, knob) == get(b, knob); });
+  return std::all_of(kVariables.begin(), kVariables.end(),
+                     [&](Variable variable) { return get(a, variable) == get(b, variable); });
 }
 
 }  // namespace orrery::cluster

@@ -27,7 +27,6 @@ bool over_limits(const Question& q, double seconds, double batch, double used, d
 }
 
 bool surely_over(const Question& q, double seconds, double batch, double used, double paid) {
-  constexpr double kRounding = 1e-12;
   return over_limits(q, seconds * (1 - kRounding), batch, used, paid);
 }
 
@@ -35,14 +34,14 @@ bool within(const PlanLimits& limits, const Bytes& bytes) {
   return bytes.total <= limits.memory && bytes.in_use <= limits.in_use;
 }
 
-bool take(const Question& q, const Plan& plan, Kept& kept, Counts& counts) {
+bool take(const Question& q, const Plan& plan, Incumbents& incumbents, Counts& counts) {
   Candidate candidate{plan, evaluate(q.model, q.system, plan, q.operators)};
   ++counts.evaluated;
   const auto gpus = static_cast<double>(plan.gpus);
   if (over_limits(q, candidate.iteration.iteration_s, static_cast<double>(plan.global_batch), gpus, gpus)) return false;
   for (std::size_t i = 0; i < q.metrics.size(); ++i)
     candidate.score[i] = q.objective.value(q.metrics[i], plan, candidate.iteration);
-  kept.offer(candidate);
+  incumbents.offer(candidate);
   return true;
 }
 

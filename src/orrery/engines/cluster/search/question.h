@@ -6,12 +6,14 @@
 
 #include "orrery/describe/machine/operator_model.h"
 #include "orrery/engines/cluster/search/bounds.h"
-#include "orrery/engines/cluster/search/kept.h"
+#include "orrery/engines/cluster/search/incumbents.h"
 #include "orrery/engines/cluster/search/objective.h"
 #include "orrery/engines/cluster/search/optimize.h"
 #include "orrery/engines/cluster/search/space.h"
 
 namespace orrery::cluster {
+
+inline constexpr std::uint32_t kEvery = 16;  // steps, each some microseconds, between looks at the clock
 
 struct Counts {
   std::uint64_t evaluated = 0, bound = 0, capacity = 0, limit = 0;
@@ -39,6 +41,6 @@ bool surely_over(const Question& q, double seconds, double batch, double used, d
 bool within(const PlanLimits& limits, const Bytes& bytes);
 
 // Evaluates the plan, and keeps it unless it exceeds the limits of time and cost: false then.
-bool take(const Question& q, const Plan& plan, Kept& kept, Counts& counts);
+bool take(const Question& q, const Plan& plan, Incumbents& incumbents, Counts& counts);
 
 }  // namespace orrery::cluster

@@ -69,9 +69,9 @@ bool divides(Count part, Count whole) {
   return part > 0 && whole % part == 0;
 }
 
-Abilities these(std::initializer_list<const char*> names) {
-  Abilities all = 0;
-  for (const char* name : names) all |= ability(name);
+Features these(std::initializer_list<const char*> names) {
+  Features all = 0;
+  for (const char* name : names) all |= feature(name);
   return all;
 }
 
@@ -82,13 +82,13 @@ Values without(Values values, Count value, bool left_out) {
 
 }  // namespace
 
-Abilities given_abilities(const Space& space) {
-  Abilities given = 0;
-  const std::vector<Ability>& table = abilities();
+Features given_features(const Space& space) {
+  Features given = 0;
+  const std::vector<Feature>& table = features();
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::vector<Knob>& knobs = table[i].knobs;
-    if (std::none_of(knobs.begin(), knobs.end(), [&](Knob knob) { return space.open(knob); }))
-      given |= Abilities{1} << i;
+    const std::vector<Variable>& variables = table[i].variables;
+    if (std::none_of(variables.begin(), variables.end(), [&](Variable variable) { return space.open(variable); }))
+      given |= Features{1} << i;
   }
   return given;
 }
@@ -98,55 +98,55 @@ Domain::Domain(const Model& model, const System& system, Space space)
       system_(&system),
       space_(std::move(space)),
       lacking_(space_.base.stack.lacks & ~space_.waived),
-      turn_abilities_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe",
-                             "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
-      tail_abilities_(
-          these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
-                 "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
-      hybrid_sharding_(ability("hybrid_sharding")) {
+      turn_features_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe",
+                            "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
+      tail_features_(these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
+                            "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
+      hybrid_sharding_(feature("hybrid_sharding")) {
   // Values that the software excludes by themselves are left out here, what else it cannot do plan by plan.
-  const auto lacks = [&](const char* name) { return (lacking_ & ability(name)) != 0; };
+  const auto lacks = [&](const char* name) { return (lacking_ & feature(name)) != 0; };
   const Count most = space_.most_gpus;
-  space_.of(Knob::kGlobalBatch) = sorted(space_.of(Knob::kGlobalBatch));
-  tp_ = given_or(space_.of(Knob::kTp), divisors(divided_by_tp(model), std::min(most, kMostSplit)));
-  pp_ = given_or(space_.of(Knob::kPp), range(1, std::min({std::max<Count>(1, model.layers), most, kMostStages})));
-  cp_ = given_or(space_.of(Knob::kCp), powers_of_two(std::max<Count>(1, model.seq),
-                                                     lacks("context_parallelism") ? 1 : std::min(most, kMostSplit)));
-  ep_ = given_or(space_.of(Knob::kEp), divisors(std::max<Count>(1, model.experts()),
-                                                lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
-  recompute_ = given_or(space_.of(Knob::kRecompute), {0, 1, 2});
+  space_.of(Variable::kGlobalBatch) = sorted(space_.of(Variable::kGlobalBatch));
+  tp_ = given_or(space_.of(Variable::kTp), divisors(divided_by_tp(model), std::min(most, kMostSplit)));
+  pp_ = given_or(space_.of(Variable::kPp), range(1, std::min({std::max<Count>(1, model.layers), most, kMostStages})));
+  cp_ = given_or(
+      space_.of(Variable::kCp),
+      powers_of_two(std::max<Count>(1, model.seq), lacks("context_parallelism") ? 1 : std::min(most, kMostSplit)));
+  ep_ = given_or(space_.of(Variable::kEp), divisors(std::max<Count>(1, model.experts()),
+                                                    lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
+  recompute_ = given_or(space_.of(Variable::kRecompute), {0, 1, 2});
   for (const Count batch : batches()) {
-    dp_.push_back(given_or(space_.of(Knob::kDp), divisors(batch, most)));
-    micro_batch_.push_back(given_or(space_.of(Knob::kMicroBatch), divisors(batch, batch)));
+    dp_.push_back(given_or(space_.of(Variable::kDp), divisors(batch, most)));
+    micro_batch_.push_back(given_or(space_.of(Variable::kMicroBatch), divisors(batch, batch)));
   }
   const bool reaches_host = system.accelerator.host_bytes_per_s > 0;
   const Values shares = reaches_host ? Values{0, kWholeShare / 2, kWholeShare} : Values{0};
   offload_activations_ =
-      given_or(space_.of(Knob::kOffloadActivations), lacks("offloaded_activations") ? Values{0} : shares);
+      given_or(space_.of(Variable::kOffloadActivations), lacks("offloaded_activations") ? Values{0} : shares);
   offload_optimizer_ =
-      given_or(space_.of(Knob::kOffloadOptimizer),
+      given_or(space_.of(Variable::kOffloadOptimizer),
                lacks("offloaded_optimizer") ? Values{0} : without(shares, kWholeShare / 2, lacks("part_of_optimizer")));
   sequence_parallel_ = {
-      given_or(space_.of(Knob::kSequenceParallel), {0}),
-      given_or(space_.of(Knob::kSequenceParallel), without({0, 1}, 1, lacks("sequence_parallelism")))};
+      given_or(space_.of(Variable::kSequenceParallel), {0}),
+      given_or(space_.of(Variable::kSequenceParallel), without({0, 1}, 1, lacks("sequence_parallelism")))};
   zero_ = {
-      given_or(space_.of(Knob::kZero), {0}),
-      given_or(space_.of(Knob::kZero),
+      given_or(space_.of(Variable::kZero), {0}),
+      given_or(space_.of(Variable::kZero),
                without(without(without({0, 1, 2, 3}, 1, lacks("zero_1")), 2, lacks("zero_2")), 3, lacks("zero_3")))};
-  orders_ = given_or(space_.of(Knob::kOrder), lacks("any_order")
-                                                  ? without({0, 1}, 1, lacks("stages_inside_replicas"))
-                                                  : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
+  orders_ = given_or(space_.of(Variable::kOrder),
+                     lacks("any_order") ? without({0, 1}, 1, lacks("stages_inside_replicas"))
+                                        : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
   for (const Count pp : pp_) turns_.push_back(turns_of(pp));
 }
 
 Values Domain::expert_tp(Count tp) const {
   const bool matters = tp > 1 && model_->mixes();
-  return given_or(space_.of(Knob::kExpertTp), matters ? Values{1, tp} : Values{0});
+  return given_or(space_.of(Variable::kExpertTp), matters ? Values{1, tp} : Values{0});
 }
 
 Orders Domain::orders(Count cp, Count dp, Count pp) const {
   Orders all;
-  if (!space_.open(Knob::kOrder)) {
+  if (!space_.open(Variable::kOrder)) {
     for (const Count each : orders_) all.all[static_cast<std::size_t>(all.count++)] = static_cast<Order>(each);
     return all;
   }
@@ -159,8 +159,8 @@ Orders Domain::orders(Count cp, Count dp, Count pp) const {
 void Domain::Tail::set_on(Plan& plan) const {
   plan.zero = zero;
   plan.shard = shard;
-  set(plan, Knob::kOffloadActivations, offload_activations);
-  set(plan, Knob::kOffloadOptimizer, offload_optimizer);
+  set(plan, Variable::kOffloadActivations, offload_activations);
+  set(plan, Variable::kOffloadOptimizer, offload_optimizer);
 }
 
 std::vector<Domain::Tail> Domain::tails(const Plan& plan) const {
@@ -170,7 +170,7 @@ std::vector<Domain::Tail> Domain::tails(const Plan& plan) const {
   for (const Count zero : zero_[all_replicas > 1 ? 1 : 0]) {
     const bool hybrid = zero > 0 && in_node > 1 && in_node < all_replicas && plan.dp * plan.cp % in_node == 0;
     const bool choice = hybrid && (lacking_ & hybrid_sharding_) == 0;
-    for (const Count shard : given_or(space_.of(Knob::kShard), choice ? Values{0, in_node} : Values{0}))
+    for (const Count shard : given_or(space_.of(Variable::kShard), choice ? Values{0, in_node} : Values{0}))
       for (const Count activations : offload_activations_)
         for (const Count optimizer : offload_optimizer_)
           all.push_back({static_cast<int>(zero), shard, activations, optimizer});
@@ -179,25 +179,25 @@ std::vector<Domain::Tail> Domain::tails(const Plan& plan) const {
 }
 
 bool Domain::shares(Count batch, Count dp, Count micro_batch) const {
-  return space_.open(Knob::kMicroBatch) ? divides(dp * micro_batch, batch) : dp <= batch / micro_batch;
+  return space_.open(Variable::kMicroBatch) ? divides(dp * micro_batch, batch) : dp <= batch / micro_batch;
 }
 
 void Domain::offload_all(Plan& plan) const {
-  set(plan, Knob::kOffloadActivations, offload_activations_.back());
-  set(plan, Knob::kOffloadOptimizer, offload_optimizer_.back());
+  set(plan, Variable::kOffloadActivations, offload_activations_.back());
+  set(plan, Variable::kOffloadOptimizer, offload_optimizer_.back());
 }
 
 std::vector<Turns> Domain::turns_of(Count pp) const {
   // DualPipe folds its stages in pairs.
   const Values all = pp > 1 ? without({0, 1, 2, 3}, 3, pp % 2 != 0) : Values{0};
-  const Values schedules = given_or(space_.of(Knob::kSchedule), all);
+  const Values schedules = given_or(space_.of(Variable::kSchedule), all);
   std::vector<Turns> turns;
   for (const Count each : schedules) {
     Plan plan = space_.base;
-    set(plan, Knob::kSchedule, each);
+    set(plan, Variable::kSchedule, each);
     Values chunks = {1};
-    if (!space_.open(Knob::kInterleave))
-      chunks = sorted(space_.of(Knob::kInterleave));
+    if (!space_.open(Variable::kInterleave))
+      chunks = sorted(space_.of(Variable::kInterleave));
     else if (pp > 1 && plan.schedule == Schedule::kOneFOneB)
       chunks = range(1, base::ceil_divide(model_->layers, pp));
     for (const Count interleave : chunks) {
@@ -210,7 +210,7 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
       probe.sequence_parallel = false;
       plain(probe);
       if ((chunks.size() == 1 || possible(*model_, *system_, probe)) &&
-          runs_without(*model_, probe, lacking_ & turn_abilities_))
+          runs_without(*model_, probe, lacking_ & turn_features_))
         turns.push_back({plan.schedule, interleave});
     }
   }
@@ -304,7 +304,7 @@ double Domain::count() const {
           if (plan.gpus > space_.most_gpus || !shares(batch, plan.dp, micro)) continue;
           for (const Turns& turns : turns_[p]) {
             plan.schedule = turns.schedule, plan.interleave = turns.interleave;
-            if (possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_ & turn_abilities_))
+            if (possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_ & turn_features_))
               ways[held_stages(plan) == 2 ? 1 : 0][p][d] += 1;
           }
         }
@@ -342,7 +342,7 @@ double Domain::spreads(Count tp, Count cp, Count dp, bool piped, bool dual) cons
     if (dual) staged.schedule = Schedule::kDualPipe;
     return staged;
   };
-  const auto goes = [&](Abilities among) {
+  const auto goes = [&](Features among) {
     if (!possible(*model_, *system_, plan)) return false;
     const Plan staged = with_stages();
     return runs_without(*model_, staged, lacking_ & among);
@@ -353,14 +353,14 @@ double Domain::spreads(Count tp, Count cp, Count dp, bool piped, bool dual) cons
       for (const Count expert : expert_tp(tp)) {
         plan.sequence_parallel = parallel != 0;
         plan.ep = ep, plan.expert_tp = expert;
-        if (goes(~(turn_abilities_ | tail_abilities_))) parts += 1;
+        if (goes(~(turn_features_ | tail_features_))) parts += 1;
       }
   if (parts == 0) return 0;
   plan.sequence_parallel = false, plan.ep = 1, plan.expert_tp = 0;
   double tails_there = 0;
   for (const Tail& tail : tails(with_stages())) {
     tail.set_on(plan);
-    if (goes(tail_abilities_)) tails_there += 1;
+    if (goes(tail_features_)) tails_there += 1;
   }
   return parts * tails_there * orders(cp, dp, piped ? 2 : 1).count;
 }

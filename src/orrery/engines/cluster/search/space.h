@@ -1,6 +1,6 @@
 // Which plans a search may choose from.
 //
-// A knob that is not given is open, and has the values
+// A variable that is not given is open, and has the values
 //
 //   tp          divisors of the heads (of all kinds of layers), up to 1024
 //   pp          1 to the number of layers, up to 4096
@@ -14,40 +14,40 @@
 //   offload_activations, offload_optimizer   nothing, half, all, where the host's memory can be reached
 //   order       all that place the degrees differently
 //
-// as far as the plan is possible(), its software can run it (abilities.h) and it takes at most the accelerators that
-// there are; it may leave some idle. Where dp and microbatch are given they need not divide what they share out.
-// Choices that make no difference are one, the first: an open schedule of a single stage, open sequence parallelism of
-// one tensor rank, open sharding where nobody else has the same weights.
+// as far as the plan is possible(), its software can run it (supported_features.h) and it takes at most the
+// accelerators that there are; it may leave some idle. Where dp and microbatch are given they need not divide what they
+// share out. Choices that make no difference are one, the first: an open schedule of a single stage, open sequence
+// parallelism of one tensor rank, open sharding where nobody else has the same weights.
 #pragma once
 
 #include <array>
 #include <functional>
 #include <vector>
 
-#include "orrery/engines/cluster/model/abilities.h"
+#include "orrery/engines/cluster/model/decision_variables.h"
 #include "orrery/engines/cluster/model/model.h"
 #include "orrery/engines/cluster/model/plan.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/engines/cluster/model/system.h"
 #include "orrery/engines/cluster/pipeline/placement.h"
-#include "orrery/engines/cluster/search/knobs.h"
 
 namespace orrery::cluster {
 
 using Values = std::vector<base::Count>;
 
 struct Space {
-  Plan base;  // what no knob says
+  Plan base;  // what no variable says
   base::Count most_gpus = 1;
-  std::array<Values, kKnobs.size()> given;  // empty: open; a global batch is always given
-  Abilities waived = 0;                     // of those that base.stack lacks: not insisted on
+  std::array<Values, kVariables.size()> given;  // empty: open; a global batch is always given
+  Features waived = 0;                          // of those that base.stack lacks: not insisted on
 
-  Values& of(Knob knob) { return given[static_cast<std::size_t>(knob)]; }
-  const Values& of(Knob knob) const { return given[static_cast<std::size_t>(knob)]; }
-  bool open(Knob knob) const { return of(knob).empty(); }
+  Values& of(Variable variable) { return given[static_cast<std::size_t>(variable)]; }
+  const Values& of(Variable variable) const { return given[static_cast<std::size_t>(variable)]; }
+  bool open(Variable variable) const { return of(variable).empty(); }
 };
 
-// Abilities whose choice was given: what is given is kept, whatever the software can.
-Abilities given_abilities(const Space& space);
+// Features whose choice was given: what is given is kept, whatever the software can.
+Features given_features(const Space& space);
 
 // Order of microbatches and chunks of a stage.
 struct Turns {
@@ -55,13 +55,13 @@ struct Turns {
   base::Count interleave = 1;
 };
 
-// The space with the values of its knobs told. Borrows model and system.
+// The space with the values of its variables told. Borrows model and system.
 class Domain {
  public:
   Domain(const Model& model, const System& system, Space space);
 
   const Space& space() const { return space_; }
-  const Values& batches() const { return space_.of(Knob::kGlobalBatch); }
+  const Values& batches() const { return space_.of(Variable::kGlobalBatch); }
   const Values& tp() const { return tp_; }
   const Values& pp() const { return pp_; }
   const Values& cp() const { return cp_; }
@@ -93,7 +93,7 @@ class Domain {
     return possible(*model_, *system_, plan) && runs_without(*model_, plan, lacking_);
   }
 
-  // A plan of the space with every knob at its first value.
+  // A plan of the space with every variable at its first value.
   Plan first() const;
 
   // Every plan that is allowed, in no particular order that matters. `visit` returns false to end it.
@@ -112,9 +112,9 @@ class Domain {
   const Model* model_;
   const System* system_;
   Space space_;
-  Abilities lacking_;
-  Abilities turn_abilities_, tail_abilities_;  // that stages, chunks and microbatches decide; that Tail does
-  Abilities hybrid_sharding_;
+  Features lacking_;
+  Features turn_features_, tail_features_;  // that stages, chunks and microbatches decide; that Tail does
+  Features hybrid_sharding_;
   Values tp_, pp_, cp_, ep_, recompute_, offload_activations_, offload_optimizer_, orders_;
   std::vector<Values> dp_, micro_batch_;
   std::array<Values, 2> sequence_parallel_, zero_;

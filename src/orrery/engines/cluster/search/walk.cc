@@ -14,23 +14,17 @@
 #include "orrery/engines/cluster/search/walk.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {
-namespace {
 
 using base::Count;
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
-Walk::Walk(const Question& question, const Group& group, const Kept& known, Kept& kept, Counts& counts,
-           base::Ticker& clock)
-    : q_(question), group_(group), known_(known), kept_(kept), counts_(counts), clock_(clock) {
+Walk::Walk(const Question& question, const Group& group, const Incumbents& known, Incumbents& incumbents,
+           Counts& counts, base::Ticker& clock)
+    : q_(question), group_(group), known_(known), incumbents_(incumbents), counts_(counts), clock_(clock) {
   bytes_count_ = std::find(q_.metrics.begin(), q_.metrics.end(), Metric::kMemory) != q_.metrics.end();
   stages_alone_ = q_.options.any || q_.metrics.front() == Metric::kMemory;
 }
@@ -46,7 +40,7 @@ bool Walk::prune(double seconds, double memory, Count least_used, Count most_use
   const auto least = static_cast<double>(least_used), most = static_cast<double>(most_used);
   const ScoreBound bound = bound_of(q_, seconds, memory, batch(), least, most, exact);
   if (!surely_over(q_, seconds, batch(), least, most) && !known_.hopeless(bound, group_.plan.tp, pp) &&
-      !kept_.hopeless(bound, group_.plan.tp, pp))
+      !incumbents_.hopeless(bound, group_.plan.tp, pp))
     return false;
   ++counts_.bound;
   return true;
@@ -129,7 +123,7 @@ const std::vector<Domain::Tail>& Walk::tails(const Plan& plan) {
 double Walk::least_outside(Plan plan, bool dual) {
   plan.schedule = dual ? Schedule::kDualPipe : Schedule::kOneFOneB;
   plan.interleave = 1;
-  double least = kInfinite;
+  double least = kNever;
   for (const Domain::Tail& tail : tails(plan)) {
     plan.zero = tail.zero;
     plan.shard = tail.shard;
@@ -196,7 +190,7 @@ bool Walk::sharded(Plan plan) {
     left.push_back(one);
   }
   if (left.empty()) return true;
-  double least = kInfinite, turns_bytes = fewest_bytes_;
+  double least = kNever, turns_bytes = fewest_bytes_;
   for (const Left& one : left) least = std::min(least, one.stages);
   if (bounded() && tails(plan).size() > 1) {
     // The plan still offloads all that it may.
@@ -239,9 +233,9 @@ bool Walk::one(const Plan& plan, Left& left, std::optional<Bytes>& bytes) {
   if (clock_.spent()) return false;
   if (!bytes) {
     bytes = bytes_of(q_.model, q_.system, plan);
-    if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kInfinite, kInfinite};
+    if (within(q_.limits, *bytes) && !hosts_hold(q_.model, q_.system, plan)) bytes = Bytes{kNever, kNever};
   }
-  if (bytes->total == kInfinite || !within(q_.limits, *bytes)) {
+  if (bytes->total == kNever || !within(q_.limits, *bytes)) {
     ++counts_.capacity;
     return true;
   }
@@ -253,7 +247,7 @@ bool Walk::one(const Plan& plan, Left& left, std::optional<Bytes>& bytes) {
     left.seconds = std::max(left.seconds, evaluate(q_.model, q_.system, plain, q_.operators).iteration_s);
     if (prune(left.seconds, bytes->total, plan.gpus, plan.gpus, plan.pp, true)) return true;
   }
-  if (!take(q_, plan, kept_, counts_)) {
+  if (!take(q_, plan, incumbents_, counts_)) {
     ++counts_.limit;
     return true;
   }

@@ -14,7 +14,7 @@ namespace orrery::cluster {
 class Walk {
  public:
   // `known`: what was kept before this round.
-  Walk(const Question& question, const Group& group, const Kept& known, Kept& kept, Counts& counts,
+  Walk(const Question& question, const Group& group, const Incumbents& known, Incumbents& incumbents, Counts& counts,
        base::Ticker& clock);
 
   // False: the budget was spent, or one plan was enough.
@@ -65,8 +65,8 @@ class Walk {
 
   const Question& q_;
   const Group& group_;
-  const Kept& known_;
-  Kept& kept_;
+  const Incumbents& known_;
+  Incumbents& incumbents_;
   Counts& counts_;
   base::Ticker& clock_;
   bool bytes_count_ = false;   // in the objective

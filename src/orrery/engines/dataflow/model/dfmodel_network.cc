@@ -48,7 +48,8 @@ std::string topology_name(const System& system) {
   return name;
 }
 
-struct Crossing {
+// An exchange over one dimension: messages, and the links that they are spread over.
+struct Transfer {
   double messages = 0;
   double links = 0;  // zero or less: never the slowest (`negative_bisection`)
 };
@@ -63,8 +64,8 @@ double links_of_group(Link link, double size) {
   return pairs(size);
 }
 
-std::vector<Crossing> crossings(const System& system, const std::vector<Count>& sizes, double chips) {
-  std::vector<Crossing> result;
+std::vector<Transfer> transfers(const System& system, const std::vector<Count>& sizes, double chips) {
+  std::vector<Transfer> result;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
     const double size = sizes[j];
     if (size <= 1) continue;
@@ -75,14 +76,15 @@ std::vector<Crossing> crossings(const System& system, const std::vector<Count>& 
 }
 
 // DFModel's table; empty for topologies that it does not have.
-std::vector<Crossing> theirs(const System& system, const std::vector<Count>& sizes, double n, const Defects& defects) {
+std::vector<Transfer> transfers_of_dfmodel(const System& system, const std::vector<Count>& sizes, double n,
+                                           const Defects& defects) {
   const std::string name = topology_name(system);
   const double x = sizes[0];
   const double y = sizes.size() > 1 ? sizes[1] : 1;
   const double z = sizes.size() > 2 ? sizes[2] : 1;
   const double all = defects.squared_exchange ? n * n / 2 : pairs(n);
   const auto connected = [&](double size) { return defects.squared_exchange ? size * size / 4 : pairs(size); };
-  std::vector<Crossing> rows;
+  std::vector<Transfer> rows;
   if (name == "r") rows = {{all, 2}};
   if (name == "sw") rows = {{all, x}};
   if (name == "fc") rows = {{all, connected(x)}};
@@ -165,11 +167,11 @@ double table_exchange_ns(const System& system, const std::vector<Count>& sizes, 
   double chips = 1;
   for (const Count size : sizes) chips *= static_cast<double>(size);
   if (chips <= 1 || sizes.empty()) return 0;
-  std::vector<Crossing> rows;
-  if (defects.one_group_exchange) rows = theirs(system, sizes, chips, defects);
-  if (rows.empty()) rows = crossings(system, sizes, chips);
+  std::vector<Transfer> rows;
+  if (defects.one_group_exchange) rows = transfers_of_dfmodel(system, sizes, chips, defects);
+  if (rows.empty()) rows = transfers(system, sizes, chips);
   double slowest = 0;
-  for (const Crossing& row : rows)
+  for (const Transfer& row : rows)
     if (row.links > 0) slowest = std::max(slowest, bytes_per_pair * row.messages / row.links);
   return slowest;
 }

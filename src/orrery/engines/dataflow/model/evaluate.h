@@ -1,5 +1,6 @@
-// evaluate(setup, mapping): what a placement costs. Pure; the only place where times of a run, money and power are
-// computed.
+// evaluate(setup, mapping): what a placement of a graph of kernels on chips costs. Pure; the only place where times of
+// a run, money and power are computed. setup.h is the question, mapping.h an answer; lower.h makes of both the problem
+// that partition/ prices, network_time.h the times of collectives.
 #pragma once
 
 #include <optional>

@@ -33,21 +33,9 @@ using workload::KernelDimension;
 using workload::KernelEdge;
 using workload::KernelGraph;
 
-bool one_kernel_each(const Setup& setup) {
-  const Execution& execution = setup.execution;
-  return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
-         std::holds_alternative<FourierTransform>(execution.workload) ||
-         execution.configurations == static_cast<int>(setup.graph.kernels.size());
-}
-
 bool tensor_parallel(const Setup& setup) {
   return std::holds_alternative<LanguageModelRun>(setup.execution.workload) ||
          std::holds_alternative<StateSpaceModel>(setup.execution.workload);
-}
-
-bool has_forward(const KernelGraph& graph) {
-  return std::any_of(graph.kernels.begin(), graph.kernels.end(),
-                     [](const Kernel& kernel) { return kernel.direction == workload::Direction::kForward; });
 }
 
 // The configuration of each kernel when it has one of its own.
@@ -70,15 +58,11 @@ void set_configurations(const Setup& setup, PartitionProblem& problem) {
     const std::vector<int> place = own_configurations(graph);
     for (int i = 0; i < kernels; ++i) problem.kernels[i].first = problem.kernels[i].last = place[i];
   } else {
-    const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
-    problem.configurations = count;
-    const bool halves = graph.has_backward() && has_forward(graph);
-    for (int i = 0; i < kernels; ++i) {
-      const bool backward = graph.kernels[i].direction == workload::Direction::kBackward;
-      problem.kernels[i].first = halves && backward ? count / 2 : 0;
-      problem.kernels[i].last = halves && !backward ? (count + 1) / 2 - 1 : count - 1;
-      const int pin = graph.kernels[i].configuration;
-      if (pin >= 0) problem.kernels[i].first = problem.kernels[i].last = pin;
+    const ConfigurationRanges ranges = configuration_ranges(setup);
+    problem.configurations = ranges.count;
+    for (std::size_t i = 0; i < problem.kernels.size(); ++i) {
+      problem.kernels[i].first = ranges.first[i];
+      problem.kernels[i].last = ranges.last[i];
     }
   }
 }
@@ -163,6 +147,31 @@ void set_network(const Setup& setup, const Mapping& mapping, const std::vector<S
 }
 
 }  // namespace
+
+bool one_kernel_each(const Setup& setup) {
+  const Execution& execution = setup.execution;
+  return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
+         std::holds_alternative<FourierTransform>(execution.workload) ||
+         execution.configurations == static_cast<int>(setup.graph.kernels.size());
+}
+
+ConfigurationRanges configuration_ranges(const Setup& setup) {
+  const std::vector<Kernel>& kernels = setup.graph.kernels;
+  const bool halves =
+      setup.graph.has_backward() && std::any_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) {
+        return kernel.direction == workload::Direction::kForward;
+      });
+  ConfigurationRanges ranges;
+  const int count = setup.execution.configurations;
+  ranges.count = count > 0 ? count : std::max(1, static_cast<int>(kernels.size()));
+  for (const Kernel& kernel : kernels) {
+    const bool backward = kernel.direction == workload::Direction::kBackward;
+    const int pin = kernel.configuration;
+    ranges.first.push_back(pin >= 0 ? pin : halves && backward ? ranges.count / 2 : 0);
+    ranges.last.push_back(pin >= 0 ? pin : halves && !backward ? (ranges.count + 1) / 2 - 1 : ranges.count - 1);
+  }
+  return ranges;
+}
 
 double conversion_ns(const KernelGraph& graph, const KernelEdge& edge, KernelDimension from, KernelDimension to,
                      const GroupCharges& charges) {

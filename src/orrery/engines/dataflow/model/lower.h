@@ -22,6 +22,17 @@ std::vector<Shard> shards(const Setup& setup, const Mapping& mapping, const Defe
 double conversion_ns(const workload::KernelGraph& graph, const workload::KernelEdge& edge,
                      workload::KernelDimension from, workload::KernelDimension to, const GroupCharges& charges);
 
+// Whether every kernel has a configuration of its own.
+bool one_kernel_each(const Setup& setup);
+
+// Where they share them: how many there are, and the first and last that each kernel may have, by its pin and
+// direction.
+struct ConfigurationRanges {
+  int count = 1;
+  std::vector<int> first, last;
+};
+ConfigurationRanges configuration_ranges(const Setup& setup);
+
 // A chip as an operator model sees it: its peak, whatever the precision, and its DRAM's bandwidth.
 machine::Accelerator data_sheet(const System& system);
 

@@ -3,7 +3,7 @@
 //
 //   bytes = forward + backward - common;  common = min(forward, backward)      parts cut along the same side, or one of
 //                                                                              them whole
-//                                                  forward backward / whole    parts cut along different sides
+//                                                  forward backward / whole    parts cut along different axes
 //
 // The forward kernel's rows (outer, M) are what the backward one sums over (K), and the other way round; heads and
 // experts (outer) stay what they are.

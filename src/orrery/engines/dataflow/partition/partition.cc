@@ -5,14 +5,13 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/dataflow/partition/partition_price.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
 
 // DRAM capacity is compared with sums of many sizes, which every solver adds in another order: a tolerance covers their
 // rounding, and no more.
-constexpr double kSlack = 1e-12;
-
 double weights_in_dram(const PartitionProblem& problem) {
   double result = 0;
   for (const PartitionKernel& kernel : problem.kernels) result += kernel.dram_bytes;
@@ -140,7 +139,7 @@ PartitionCost SetPricer::price_all(const std::vector<int>& assignment) {
   if (problem.second_dram_bytes > 0) {
     double alive = 0, most = 0;
     for (std::size_t c = 0; c < configurations; ++c) most = std::max(most, alive += written[c] - released[c]);
-    if (weights + most > problem.dram_bytes * (1 + kSlack)) {
+    if (weights + most > problem.dram_bytes * (1 + kTie)) {
       PartitionCost both = dataflow::price(across_both_drams(problem), assignment);
       both.in_second_dram = true;
       return both;
@@ -154,7 +153,7 @@ PartitionCost SetPricer::price_all(const std::vector<int>& assignment) {
     cost.dram_bytes = weights + alive;
     result.sum_interval_ns += cost.interval_ns;
     if (!cost.fits) refuse(why_not(problem, cost, c));
-    if (problem.dram_bytes > 0 && cost.dram_bytes > problem.dram_bytes * (1 + kSlack)) {
+    if (problem.dram_bytes > 0 && cost.dram_bytes > problem.dram_bytes * (1 + kTie)) {
       refuse(fmt::format("{:.0f} bytes lie in DRAM while configuration {} runs, and there is room for {:.0f}",
                          cost.dram_bytes, c, problem.dram_bytes));
     }

@@ -12,14 +12,14 @@
 //   network  sum of the kernels' and, for edges, of the consumer's network_ns, beside which other groups of chips
 //            communicate: their sum of beside_ns, where it is longer
 //   SRAM     2 buffers of every edge with one end inside, `depth` of those with both, weights and extras. A kernel
-//   alone
-//            may be tiled further by a factor of at least 2, which divides its weight and output buffers
+//            alone may be tiled further by a factor of at least 2, which divides its weight and output buffers
 //   units    with memory units: every buffer and weight takes whole ones, and as many as the lanes that write it (of
 //            the producer; of the consumer, where the producer is outside), or stages * H / W where it is
 //            stage-parallel
 //   interval max(all) | max(compute, memory) + network | compute + memory + network
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <span>
@@ -84,6 +84,22 @@ struct PartitionProblem {
   double memory_unit_bytes = 0;
   Count systolic_width = 1, systolic_height = 1;  // W, H of a core: a stage-parallel buffer needs stages * H / W units
 };
+
+// What a configuration takes whose parts take so long, as they overlap.
+inline double interval_ns(const PartitionProblem& problem, double compute_ns, double memory_ns, double network_ns) {
+  if (!problem.use_compute) compute_ns = 0;
+  if (!problem.use_memory) memory_ns = 0;
+  if (!problem.use_network) network_ns = 0;
+  switch (problem.overlap) {
+    case Overlap::kPerfect:
+      return std::max({compute_ns, memory_ns, network_ns});
+    case Overlap::kComputeMemory:
+      return std::max(compute_ns, memory_ns) + network_ns;
+    case Overlap::kNone:
+      break;
+  }
+  return compute_ns + memory_ns + network_ns;
+}
 
 enum class Binding { kNothing, kCompute, kMemory, kNetwork };
 

@@ -16,20 +16,9 @@ struct Group {
 };
 
 double least_interval(const PartitionProblem& problem, const Group& group) {
-  const double compute = problem.use_compute ? std::max(group.compute, group.slowest) : 0;
-  const double memory = problem.use_memory && problem.dram_bandwidth_gb_per_s > 0
-                            ? group.memory_bytes / problem.dram_bandwidth_gb_per_s
-                            : 0;
-  const double network = problem.use_network ? std::max(group.network, group.beside) : 0;
-  switch (problem.overlap) {
-    case Overlap::kPerfect:
-      return std::max({compute, memory, network});
-    case Overlap::kComputeMemory:
-      return std::max(compute, memory) + network;
-    case Overlap::kNone:
-      break;
-  }
-  return compute + memory + network;
+  const double rate = problem.dram_bandwidth_gb_per_s;
+  return interval_ns(problem, std::max(group.compute, group.slowest), rate > 0 ? group.memory_bytes / rate : 0,
+                     std::max(group.network, group.beside));
 }
 
 // Configurations that some kernel's range joins with the next belong together: the group of each.

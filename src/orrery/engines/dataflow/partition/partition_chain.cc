@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSteps = 10'000'000;         // kernels priced; long chains are cut at fewer places instead
 constexpr double kStepsOfSecond = 1'000'000;  // under a time limit, of what is left of it
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "orrery/base/diagnostics/check.h"
@@ -11,12 +10,11 @@
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
 #include "orrery/engines/dataflow/partition/partition_ties.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
 
-constexpr double kPartitionIdealsNever = std::numeric_limits<double>::infinity();
-constexpr double kTie = 1e-12;       // sums this close, relative, are equal
 constexpr double kRounding = 1e-10;  // bounds are summed in another order than prices
 constexpr std::uint64_t kTransitionsPerIdeal = 200;
 constexpr std::uint64_t kCoreTransitions = 1'000'000;
@@ -53,27 +51,27 @@ class Search {
     PartitionOptimum result;
     result.method = "order ideals";
     bool listed = false;
-    if (!stopped_ && limits_.gap == 0 && !limits_.any_of_equals && incumbent_ns_ < kPartitionIdealsNever) {
+    if (!stopped_ && limits_.gap == 0 && !limits_.any_of_equals && incumbent_ns_ < kNever) {
       const Pass ties = sweep_twice(largest_equal_sum(), limits_.most_ideals * kTieTransitionsPerIdeal);
-      listed = !ties.too_many && !stopped_ && ties.sum < kPartitionIdealsNever;
+      listed = !ties.too_many && !stopped_ && ties.sum < kNever;
       std::vector<ChainArc> arcs;
       if (listed) listed = optimal_arcs(ties.sum + kTie * std::abs(ties.sum), arcs);
       if (listed) incumbent_ = first_among(std::move(arcs));
       stopped_ = false;  // the sum is proven
     }
-    result.ties_broken = listed || incumbent_ns_ == kPartitionIdealsNever;
+    result.ties_broken = listed || incumbent_ns_ == kNever;
     finish(result, found.unseen);
     return result;
   }
 
  private:
   struct State {
-    double value = kPartitionIdealsNever;                                      // least sum so far
+    double value = kNever;                                      // least sum so far
     double rest = 0;                                            // least sum of what is left
     double compute = 0, network = 0, beside = 0, bytes = 0;     // of what is left
     double weights = 0, cores = 0;                              // room that what is left takes, in chips
     double leaf_compute = 0, leaf_network = 0, leaf_bytes = 0;  // of the leaves left
-    double to_go = kPartitionIdealsNever;                                      // found in the second pass, on optimal chains only
+    double to_go = kNever;                                      // found in the second pass, on optimal chains only
   };
   struct SetPrice {
     double interval = 0, sram = 0;
@@ -145,8 +143,8 @@ class Search {
 
   // What one sweep over the layers found: sums up to its aim, or nothing.
   struct Pass {
-    double sum = kPartitionIdealsNever;
-    double unseen = kPartitionIdealsNever;  // a bound on the sums that it did not come to
+    double sum = kNever;
+    double unseen = kNever;  // a bound on the sums that it did not come to
     bool too_many = false;
   };
 
@@ -194,7 +192,7 @@ class Search {
 
   // The first chain of the table that makes the sum found.
   void adopt(const Pass& found) {
-    if (found.sum == kPartitionIdealsNever) return;
+    if (found.sum == kNever) return;
     incumbent_.assign(bit_of_.size(), 0);
     std::size_t at = layers_.back().insert(all_).first;
     for (std::size_t layer = layers_.size() - 1; layer-- > 0;) {
@@ -214,25 +212,25 @@ class Search {
     incumbent_ns_ = pricer_.price_all(incumbent_).sum_interval_ns;
   }
 
-  // Price of the set between two ideals as configuration c, and its index; kPartitionIdealsNever where it is not allowed.
+  // Price of the set between two ideals as configuration c, and its index; kNever where it is not allowed.
   double arc_ns(int c, const Bits<W>& before, const Bits<W>& after, std::size_t& index) {
-    if (!before.within(after)) return kPartitionIdealsNever;
+    if (!before.within(after)) return kNever;
     const auto layer = static_cast<std::size_t>(c);
     const Bits<W> set = after.without(before);
-    if (!set.within(allowed_[layer]) || !due_[layer].within(after)) return kPartitionIdealsNever;
+    if (!set.within(allowed_[layer]) || !due_[layer].within(after)) return kNever;
     if (const int lowest = set.next(0); lowest < 0) {
       priced(set, index).fits = true;
       return 0;
     } else if (!set.within(same_class_[static_cast<std::size_t>(lowest)])) {
-      return kPartitionIdealsNever;
+      return kNever;
     }
     const SetPrice& price = priced(set, index);
-    return price.fits && dram_holds(before, after) ? price.interval : kPartitionIdealsNever;
+    return price.fits && dram_holds(before, after) ? price.interval : kNever;
   }
 
   double least(double compute, double bytes, double network, double beside = 0) const {
     const double memory = bytes > 0 ? bytes / problem_.dram_bandwidth_gb_per_s : 0;
-    return pricer_.interval(std::max(compute, 0.0), memory, std::max({network, beside, 0.0}));
+    return interval_ns(problem_, std::max(compute, 0.0), memory, std::max({network, beside, 0.0}));
   }
   // Of what runs from one state to another on the way to the end.
   double least_between(const State& state, const State& next) const {
@@ -321,10 +319,10 @@ class Search {
   // Every ideal of every layer with the least sum from there to the end; empty where there are too many.
   std::vector<BitsTable<W, State>> all_to_go() {
     links_.emplace();
-    const Pass found = sweep(kPartitionIdealsNever, kCoreTransitions);
+    const Pass found = sweep(kNever, kCoreTransitions);
     if (found.too_many || stopped_) return {};
     for (auto& layer : layers_) {
-      for (auto& entry : layer) entry.value.to_go = kPartitionIdealsNever;
+      for (auto& entry : layer) entry.value.to_go = kNever;
     }
     layers_.back()[layers_.back().insert(all_).first].value.to_go = 0;
     for (auto link = links_->rbegin(); link != links_->rend(); ++link) {
@@ -412,7 +410,7 @@ class Search {
       grow(c, layer[s].key, state);
       if (too_many_) return 0;
       if (!stopped_) continue;
-      double bound = kPartitionIdealsNever;
+      double bound = kNever;
       for (std::size_t r = s; r < layer.size(); ++r) {
         bound = std::min(bound, layer[r].value.value + layer[r].value.rest);
       }
@@ -421,7 +419,7 @@ class Search {
       }
       return bound;
     }
-    return kPartitionIdealsNever;
+    return kNever;
   }
 
   void grow(int c, const Bits<W>& ideal, const State& state) {
@@ -526,7 +524,7 @@ class Search {
     const bool last = c + 1 == problem_.configurations;
     next.rest = last ? 0 : least(next.compute, next.bytes, next.network, next.beside);
     if (!last) next.rest = std::max(next.rest, core_rest(static_cast<std::size_t>(c) + 1, reached, next));
-    if (next.rest == kPartitionIdealsNever || !room_for(next, problem_.configurations - c - 1)) {
+    if (next.rest == kNever || !room_for(next, problem_.configurations - c - 1)) {
       ++pruned_by_capacity_;
       return;
     }
@@ -571,7 +569,7 @@ class Search {
   bool optimal_arcs(double target, std::vector<ChainArc>& arcs) {
     base::Ticker clock(budget_, 4096);
     for (auto& layer : layers_) {
-      for (auto& entry : layer) entry.value.to_go = kPartitionIdealsNever;
+      for (auto& entry : layer) entry.value.to_go = kNever;
     }
     const auto [end, made] = layers_.back().insert(all_);
     ORRERY_CHECK(!made, "the optimum of the partition has left its table");
@@ -581,7 +579,7 @@ class Search {
       for (std::size_t t = 0; t < layers_[layer + 1].size(); ++t) {
         const Bits<W> reached = layers_[layer + 1][t].key;
         const State next = layers_[layer + 1][t].value;
-        if (next.to_go == kPartitionIdealsNever) continue;
+        if (next.to_go == kNever) continue;
         for (std::size_t s = 0; s < layers_[layer].size(); ++s) {
           if (clock.spent()) return false;
           State& state = layers_[layer][s].value;
@@ -618,7 +616,7 @@ class Search {
 
   void finish(PartitionOptimum& result, double unseen) {
     std::optional<std::vector<int>> assignment;
-    if (incumbent_ns_ < kPartitionIdealsNever) {
+    if (incumbent_ns_ < kNever) {
       assignment = incumbent_;
       result.cost = pricer_.price_all(*assignment);
       ORRERY_CHECK(result.cost.feasible, "the partition found breaks a rule: " + result.cost.first_violation);
@@ -628,14 +626,14 @@ class Search {
       }
     }
     base::Certificate& certificate = result.certificate;
-    const double value = assignment ? result.cost.sum_interval_ns : kPartitionIdealsNever;
+    const double value = assignment ? result.cost.sum_interval_ns : kNever;
     // No sum is below what the first sweep found, aimed at, or did not come to. Where it cut nothing off for a bound,
     // nothing fits at all.
-    double bound = incumbent_ns_ == kPartitionIdealsNever && pruned_by_bound_ == 0 ? kPartitionIdealsNever : proven_;
+    double bound = incumbent_ns_ == kNever && pruned_by_bound_ == 0 ? kNever : proven_;
     if (stopped_) bound = std::min(bound, unseen);
     bound = std::min(bound, value);
     result.interrupted = stopped_;
-    result.infeasible = bound == kPartitionIdealsNever;
+    result.infeasible = bound == kNever;
     if (result.infeasible)
       certificate.close_empty();
     else if (assignment)
@@ -676,8 +674,8 @@ class Search {
   BitsTable<W, char> ideals_;
   std::vector<int> members_;
   std::vector<int> incumbent_;
-  double incumbent_ns_ = kPartitionIdealsNever, aim_ = kPartitionIdealsNever;
-  double proven_ = kPartitionIdealsNever;  // no sum is less
+  double incumbent_ns_ = kNever, aim_ = kNever;
+  double proven_ = kNever;  // no sum is less
   double residue_ = 0;      // what taking work away from a sum, term by term, may leave of it
   std::uint64_t transitions_ = 0, transitions_left_ = 0, pruned_by_bound_ = 0, pruned_by_capacity_ = 0;
   bool stopped_ = false, too_many_ = false;

@@ -7,6 +7,7 @@
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/mip.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -15,8 +16,7 @@ using base::kInfinity;
 using base::Mip;
 using Terms = std::vector<Mip::Term>;
 
-constexpr double kAgree = 1e-7;      // relative accuracy of a proof, given the solver's tolerances
-constexpr double kPartitionMipRounding = 1e-12;  // as price() forgives in DRAM
+constexpr double kAgree = 1e-7;  // relative accuracy of a proof, given the solver's tolerances
 
 class Programme {
  public:
@@ -311,7 +311,7 @@ PartitionOptimum optimize_by_mip(const PartitionProblem& problem, const Partitio
 
   double weights = 0;
   for (const PartitionKernel& kernel : problem.kernels) weights += kernel.dram_bytes;
-  if (problem.dram_bytes > 0 && weights > problem.dram_bytes * (1 + kPartitionMipRounding)) {
+  if (problem.dram_bytes > 0 && weights > problem.dram_bytes * (1 + kTie)) {
     result.infeasible = true;
     result.certificate.close_empty();
     return result;

@@ -2,7 +2,6 @@
 // beyond both, the best cut of a chain with the simple bound.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/dataflow/partition/partition.h"
@@ -11,6 +10,7 @@
 #include "orrery/engines/dataflow/partition/partition_ideals.h"
 #include "orrery/engines/dataflow/partition/partition_mip.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
@@ -61,7 +61,7 @@ PartitionOptimum optimize_over_both_drams(const PartitionProblem& problem, const
   PartitionOptimum both = optimize(across_both_drams(problem), rest);
   const bool decided = !near.interrupted && !near.gave_way && !both.interrupted && !both.gave_way;
   const auto bound = [](const PartitionOptimum& one, double otherwise) {
-    if (one.infeasible) return std::numeric_limits<double>::infinity();
+    if (one.infeasible) return kNever;
     return one.assignment || one.interrupted || one.gave_way ? one.certificate.lower_bound : otherwise;
   };
   const double least = std::min(bound(near, limits.upper_bound_ns), bound(both, rest.upper_bound_ns));

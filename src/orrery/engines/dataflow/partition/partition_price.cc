@@ -81,21 +81,6 @@ void SetPricer::mark(std::span<const int> members) {
   for (const int k : members) mark_[static_cast<std::size_t>(k)] = round_;
 }
 
-double SetPricer::interval(double compute_ns, double memory_ns, double network_ns) const {
-  if (!problem_.use_compute) compute_ns = 0;
-  if (!problem_.use_memory) memory_ns = 0;
-  if (!problem_.use_network) network_ns = 0;
-  switch (problem_.overlap) {
-    case Overlap::kPerfect:
-      return std::max({compute_ns, memory_ns, network_ns});
-    case Overlap::kComputeMemory:
-      return std::max(compute_ns, memory_ns) + network_ns;
-    case Overlap::kNone:
-      break;
-  }
-  return compute_ns + memory_ns + network_ns;
-}
-
 SetPricer::Price SetPricer::fastest(std::span<const int> members) {
   Price best;
   best.fits = false;
@@ -164,7 +149,7 @@ SetPricer::Price SetPricer::price(std::span<const int> members) {
     }
   }
   if (stream > 0) result.memory_ns = stream / problem_.dram_bandwidth_gb_per_s;
-  result.interval_ns = interval(result.compute_ns, result.memory_ns, result.network_ns);
+  result.interval_ns = interval_ns(problem_, result.compute_ns, result.memory_ns, result.network_ns);
   return result;
 }
 

@@ -33,9 +33,6 @@ class SetPricer {
   Price price(std::span<const int> members);
   ConfigurationCost describe(std::span<const int> members);
 
-  // Of the terms that enter, by the problem's overlap.
-  double interval(double compute_ns, double memory_ns, double network_ns) const;
-
   // Of a whole assignment, as price(problem, assignment) says.
   PartitionCost price_all(const std::vector<int>& assignment);
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <queue>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 
@@ -61,7 +61,7 @@ PartitionWork partition_work(const PartitionProblem& problem) {
   for (const PartitionKernel& kernel : problem.kernels) {
     double compute = kernel.compute_ns;
     if (problem.free_cores) {
-      compute = std::numeric_limits<double>::infinity();
+      compute = kNever;
       for (const CoreChoice& choice : kernel.choices) {
         if (choice.cores > problem.cores) continue;
         compute = std::min(compute, static_cast<double>(choice.cores) * choice.ns / static_cast<double>(problem.cores));

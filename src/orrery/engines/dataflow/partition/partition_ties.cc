@@ -1,4 +1,5 @@
 #include "orrery/engines/dataflow/partition/partition_ties.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 #include <algorithm>
 #include <limits>
@@ -39,7 +40,7 @@ void keep_fewest(std::vector<ChainArc>& arcs, const std::vector<ChainSet>& sets,
 
 void keep_least_sram(std::vector<ChainArc>& arcs, const std::vector<ChainSet>& sets,
                      const std::vector<std::size_t>& states, std::size_t end) {
-  auto most = table(states, std::numeric_limits<double>::infinity());
+  auto most = table(states, kNever);
   most.front()[0] = 0;
   for (const ChainArc& arc : arcs) {
     const auto layer = static_cast<std::size_t>(arc.layer);

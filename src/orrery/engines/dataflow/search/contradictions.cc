@@ -17,10 +17,6 @@ namespace {
 using workload::Kernel;
 using workload::KernelGraph;
 
-std::string named(const KernelGraph& graph, int kernel) {
-  return fmt::format("{} `{}`", kernel + 1, graph.kernels[static_cast<std::size_t>(kernel)].name);
-}
-
 void explain_cycle(const KernelGraph& graph, const std::vector<int>& cycle, std::vector<Reason>& reasons) {
   Reason reason;
   reason.diagnostic.code = "O1446";
@@ -37,13 +33,6 @@ void explain_cycle(const KernelGraph& graph, const std::vector<int>& cycle, std:
     if (graph.edges[e].to == *next) reason.blamed.push_back({Part::kEdge, static_cast<int>(e), ""});
   }
   reasons.push_back(std::move(reason));
-}
-
-bool one_kernel_each(const Setup& setup) {
-  const Execution& execution = setup.execution;
-  return execution.style == Style::kKernelByKernel || std::holds_alternative<Linpack>(execution.workload) ||
-         std::holds_alternative<FourierTransform>(execution.workload) ||
-         execution.configurations == static_cast<int>(setup.graph.kernels.size());
 }
 
 void explain_pin_ranges(const Setup& setup, int count, std::vector<Reason>& reasons) {
@@ -68,19 +57,9 @@ std::string range_of(const KernelGraph& graph, int kernel, int first, int last) 
                      one.direction == workload::Direction::kBackward ? "backward" : "forward", first, last);
 }
 
-void explain_pin_order(const Setup& setup, int count, std::vector<Reason>& reasons) {
+void explain_pin_order(const Setup& setup, const ConfigurationRanges& ranges, std::vector<Reason>& reasons) {
   const KernelGraph& graph = setup.graph;
-  const bool halves =
-      graph.has_backward() && std::any_of(graph.kernels.begin(), graph.kernels.end(), [](const Kernel& kernel) {
-        return kernel.direction == workload::Direction::kForward;
-      });
-  std::vector<int> first, last;
-  for (const Kernel& kernel : graph.kernels) {
-    const bool backward = kernel.direction == workload::Direction::kBackward;
-    const bool pinned = kernel.configuration >= 0;
-    first.push_back(pinned ? kernel.configuration : halves && backward ? count / 2 : 0);
-    last.push_back(pinned ? kernel.configuration : halves && !backward ? (count + 1) / 2 - 1 : count - 1);
-  }
+  const std::vector<int>&first = ranges.first, &last = ranges.last;
   std::vector<std::vector<int>> sources(graph.kernels.size());
   for (const workload::KernelEdge& edge : graph.edges) {
     sources[static_cast<std::size_t>(edge.to)].push_back(edge.from);
@@ -207,8 +186,8 @@ void explain_chips(const Setup& setup, std::vector<Reason>& reasons) {
   if (setup.system.chips <= kMostChips) return;
   Reason reason;
   reason.diagnostic.code = "O1453";
-  reason.diagnostic.message = fmt::format("{} chips are more than a network has", setup.system.chips);
-  reason.diagnostic.hint(fmt::format("at most {} are counted", kMostChips));
+  reason.diagnostic.message = fmt::format("a network of {} chips is too large", setup.system.chips);
+  reason.diagnostic.hint(fmt::format("a network may have at most {} chips", kMostChips));
   reason.blamed.push_back({Part::kSystem, -1, "num_chip"});
   reasons.push_back(std::move(reason));
 }
@@ -223,11 +202,10 @@ std::vector<Reason> all_contradictions(const Setup& setup, const Defects& defect
   explain_shardings(setup, reasons);
   explain_stated_parts(setup, defects, reasons);
   if (!one_kernel_each(setup)) {
-    const int kernels = static_cast<int>(setup.graph.kernels.size());
-    const int count = setup.execution.configurations > 0 ? setup.execution.configurations : std::max(1, kernels);
+    const ConfigurationRanges ranges = configuration_ranges(setup);
     const std::size_t before = reasons.size();
-    explain_pin_ranges(setup, count, reasons);
-    if (reasons.size() == before) explain_pin_order(setup, count, reasons);
+    explain_pin_ranges(setup, ranges.count, reasons);
+    if (reasons.size() == before) explain_pin_order(setup, ranges, reasons);
   }
   std::vector<Reason> of_degrees = degree_contradictions(setup, defects);
   if (of_degrees.empty()) explain_tiles(setup, defects, reasons);

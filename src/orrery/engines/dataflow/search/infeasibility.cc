@@ -1,6 +1,5 @@
-// Limits that a single kernel exceeds are checked first, over all candidates. Then the partition: every limit is lifted
-// in turn, and stays lifted where the problem is still impossible without it. What remains is a set of limits none of
-// which can be left out (deletion filter, Chinneck 1991). Cost: one partition per kind of limit.
+// Limits that a single kernel exceeds are checked first, over all candidates. Then those of the partition: an
+// irreducible set of them (base/limits/conflict.h). Cost: one partition per kind of limit.
 #include "orrery/engines/dataflow/search/infeasibility.h"
 
 #include <fmt/format.h>
@@ -10,21 +9,18 @@
 #include <cmath>
 #include <tuple>
 
-#include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/limits/conflict.h"
 #include "orrery/base/text/grouped.h"
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 namespace orrery::dataflow {
 namespace {
 
 using base::grouped;
 using workload::KernelGraph;
-
-std::string named_of_infeasibility(const KernelGraph& graph, int kernel) {
-  return fmt::format("{} `{}`", kernel + 1, graph.kernels[static_cast<std::size_t>(kernel)].name);
-}
 
 std::string under(const Attempt& attempt) {
   const Degrees& degrees = attempt.mapping.degrees;
@@ -65,16 +61,16 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   Reason reason;
   reason.diagnostic.code = "O1447";
   reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
-                                          named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
+                                          named(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
   const double word = static_cast<double>(attempt.setup->execution.word_bytes);
   for (const PartitionEdge& edge : problem.edges) {
     if (edge.buffer_bytes <= 0) continue;
     if (edge.to == alone.kernel) {
       reason.diagnostic.note(
-          fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.from)));
+          fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes), named(graph, edge.from)));
     } else if (edge.from == alone.kernel) {
       reason.diagnostic.note(
-          fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.to)));
+          fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes), named(graph, edge.to)));
     }
   }
   if (kernel.weight_bytes > 0) {
@@ -102,7 +98,7 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1449";
-  reason.diagnostic.message = fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
+  reason.diagnostic.message = fmt::format("kernel {} cannot run on the {} cores of a chip", named(graph, alone.kernel),
                                           grouped(static_cast<double>(problem.cores)));
   if (!kernel.choices.empty()) {
     reason.diagnostic.note(
@@ -148,7 +144,7 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
     const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModelRun>(attempt.setup->execution.workload);
     reason.diagnostic.note(
         fmt::format("{} bytes for kernel {}{}", grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
-                    named_of_infeasibility(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));
+                    named(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));
   }
   if (order.size() > 3) reason.diagnostic.note(fmt::format("the rest for {} more", order.size() - 3));
   reason.diagnostic.note(under(attempt));
@@ -162,6 +158,10 @@ enum class Limit { kSram, kDram, kCores, kPins, kDirections, kRepeats, kConfigur
 constexpr std::array kLimits = {Limit::kRepeats, Limit::kDirections, Limit::kPins,          Limit::kCores,
                                 Limit::kDram,    Limit::kSram,       Limit::kConfigurations};
 
+bool of_configurations(Limit limit) {
+  return limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations;
+}
+
 // `more` configurations for all that are not pinned.
 void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
   for (std::size_t k = 0; k < problem.kernels.size(); ++k)
@@ -170,7 +170,7 @@ void widen(PartitionProblem& problem, const KernelGraph& graph, int more) {
 }
 
 // With kernel-by-kernel execution, configurations are fixed, and more of them would not help.
-bool one_kernel_each(const PartitionProblem& problem) {
+bool fixed_one_by_one(const PartitionProblem& problem) {
   std::vector<int> taken;
   for (const PartitionKernel& kernel : problem.kernels) {
     if (kernel.first != kernel.last) return false;
@@ -259,27 +259,29 @@ int enough_configurations(const PartitionProblem& problem, const KernelGraph& gr
 
 Reason together(const Attempt& attempt, PartitionProblem problem, const base::Budget& budget) {
   const KernelGraph& graph = attempt.setup->graph;
-  std::vector<Limit> kept;
   const Trial trial(budget);
-  const bool alone = one_kernel_each(problem);
   const int stated_configurations = problem.configurations;
-  for (const Limit limit : kLimits) {
-    if (alone && (limit == Limit::kPins || limit == Limit::kDirections || limit == Limit::kConfigurations)) continue;
-    PartitionProblem without = problem;
-    lift(without, graph, limit);
-    if (trial.impossible(without)) {
-      problem = std::move(without);
-    } else {
-      kept.push_back(limit);
-    }
-  }
+  std::vector<Limit> limits;
+  for (const Limit limit : kLimits)
+    if (!fixed_one_by_one(problem) || !of_configurations(limit)) limits.push_back(limit);
+  const auto under_only = [&](const base::ConditionSet& set) {
+    PartitionProblem freed = problem;
+    for (std::size_t i = 0; i < limits.size(); ++i)
+      if (!set[i]) lift(freed, graph, limits[i]);
+    return freed;
+  };
+  const base::ConditionSet needed = base::irreducible_conflict(limits.size(), [&](const base::ConditionSet& set) {
+                                      return trial.impossible(under_only(set));
+                                    }).conditions;
+  problem = under_only(needed);
   Reason reason;
   reason.diagnostic.code = "O1450";
   reason.diagnostic.message =
       fmt::format("no partition of {} kernels into {} configuration{} respects all limits", problem.kernels.size(),
                   stated_configurations, stated_configurations == 1 ? "" : "s");
-  for (const Limit limit : kept) {
-    switch (limit) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!needed[i]) continue;
+    switch (limits[i]) {
       case Limit::kSram: {
         reason.diagnostic.note(fmt::format("a chip has {} bytes of SRAM", grouped(problem.sram_bytes)));
         reason.blamed.push_back({Part::kAccelerator, -1, problem.memory_units > 0 ? "pmu" : "sram_cap"});
@@ -299,7 +301,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         std::string pins;
         for (std::size_t k = 0; k < graph.kernels.size(); ++k) {
           if (graph.kernels[k].configuration < 0) continue;
-          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named_of_infeasibility(graph, static_cast<int>(k)),
+          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named(graph, static_cast<int>(k)),
                               graph.kernels[k].configuration);
           reason.blamed.push_back({Part::kKernel, static_cast<int>(k), "config"});
         }
@@ -342,7 +344,7 @@ std::vector<Reason> explain_infeasible(std::span<const Attempt> attempts, const 
   for (std::size_t i = 0; i < attempts.size() && (i == 0 || !budget.spent()); ++i) {
     PartitionProblem problem = lower(*attempts[i].setup, attempts[i].mapping, defects, operators);
     std::vector<Alone> unfit = unfit_kernels(problem);
-    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > dram_room(problem) * (1 + 1e-12);
+    const bool dram = problem.dram_bytes > 0 && resident_bytes(problem) > dram_room(problem) * (1 + kTie);
     double worst = 0;
     for (const Alone& alone : unfit) worst = std::max(worst, alone.sram);
     const double all = sram_of_all(problem);

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -27,6 +26,7 @@
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/dataflow/partition/partition_bound.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 #include "orrery/engines/dataflow/search/joint_terms.h"
 #include "orrery/engines/dataflow/search/pipeline_stages.h"
 
@@ -34,10 +34,6 @@ namespace orrery::dataflow {
 namespace {
 
 using workload::KernelDimension;
-
-constexpr double kTie = 1e-12;
-constexpr double kGrace = 0.4;  // seconds past a time limit to bound every candidate
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 struct Candidate {
   std::shared_ptr<const Setup> setup;  // services filled in

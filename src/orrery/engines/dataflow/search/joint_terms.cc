@@ -15,12 +15,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/dataflow/model/evaluate.h"
 #include "orrery/engines/dataflow/model/lower.h"
 #include "orrery/engines/dataflow/model/stored_weights.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 #include "orrery/engines/dataflow/search/pairwise.h"
 
 namespace orrery::dataflow {
@@ -92,7 +92,7 @@ JointTerms::JointTerms(const Setup& setup, const Mapping& mapping,
       option.kernel = problem.kernels[k];
       option.work_ns = option.kernel.compute_ns;
       if (problem.free_cores) {
-        double work = std::numeric_limits<double>::infinity();
+        double work = kNever;
         for (const CoreChoice& choice : option.kernel.choices)
           work = std::min(work, choice.ns * static_cast<double>(choice.cores));
         option.work_ns = work / static_cast<double>(std::max<Count>(1, problem.cores));
@@ -159,12 +159,12 @@ JointTerms::Option JointTerms::least(int kernel, std::uint8_t set) const {
 double JointTerms::network_ns(int kernel, const ShardingSets& sets) const {
   const std::size_t k = static_cast<std::size_t>(kernel);
   const std::size_t shardings = options_[k].size();
-  double best = std::numeric_limits<double>::infinity();
+  double best = kNever;
   each(sets[k], [&](int to) {
     double ns = options_[k][static_cast<std::size_t>(to)].kernel.network_ns;
     for (const int e : into_[k]) {
       const std::vector<double>& table = conversion_[static_cast<std::size_t>(e)];
-      double cheapest = std::numeric_limits<double>::infinity();
+      double cheapest = kNever;
       each(sets[static_cast<std::size_t>(base_.edges[static_cast<std::size_t>(e)].from)], [&](int from) {
         cheapest = std::min(cheapest, table[static_cast<std::size_t>(from) * shardings + static_cast<std::size_t>(to)]);
       });

@@ -15,7 +15,6 @@
 #include "orrery/engines/dataflow/search/optimize.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -27,6 +26,7 @@
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/dataflow/partition/partition_bound.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 #include "orrery/engines/dataflow/search/contradictions.h"
 #include "orrery/engines/dataflow/search/infeasibility.h"
 #include "orrery/engines/dataflow/search/pipeline_stages.h"
@@ -34,14 +34,11 @@
 namespace orrery::dataflow {
 namespace {
 
-constexpr double kOptimizeTie = 1e-12;
 constexpr std::size_t kBatch = 4;
 constexpr std::size_t kFirstIdeals = 4'000;  // of the first round
-constexpr double kOptimizeGrace = 0.4;               // seconds past a time limit for a first placement
 constexpr double kToExplain = 0.2;           // seconds past it to explain why nothing fits
 constexpr double kOfCandidate = 1'000;       // bytes of one at work, its kernels apart
 constexpr double kOfKernel = 500;            // bytes of one under one tiling
-constexpr double kOptimizeNever = std::numeric_limits<double>::infinity();
 
 // What all tilings under the same degrees share.
 struct Frame {
@@ -105,7 +102,7 @@ class Search {
       const std::size_t next = std::min(at + kBatch, order.size());
       solve_batch(std::span(order).subspan(at, next - at));
       if (limits_.progress) {
-        const double rest = next < order.size() ? candidates_[order[next]].bound_ns : kOptimizeNever;
+        const double rest = next < order.size() ? candidates_[order[next]].bound_ns : kNever;
         limits_.progress(best_ns_, std::min({best_ns_, rest, lower_bound_}));
       }
     }
@@ -122,7 +119,7 @@ class Search {
     for (const Allocation& allocation : all) {
       // What is not listed may end sooner than anything else.
       const bool crowded = static_cast<double>(candidates_.size()) * kOfCandidate > budget_.room() / 4;
-      const bool late = budget_.spent() && (budget_.interrupted() || watch_.seconds() >= seconds_ + kOptimizeGrace / 2);
+      const bool late = budget_.spent() && (budget_.interrupted() || watch_.seconds() >= seconds_ + kGrace / 2);
       if (!candidates_.empty() && (crowded || late)) {
         leave_unlisted(crowded);
         break;
@@ -209,7 +206,7 @@ class Search {
         candidate.possible = !space.empty;
         candidate.space = space.assignments();
         candidate.bound_ns =
-            space.empty ? kOptimizeNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), defects_);
+            space.empty ? kNever : frames_[candidate.frame].final_ns(interval_bound(problem, space), defects_);
       } catch (const std::bad_alloc&) {
         budget_.run_out_of_memory();
       }
@@ -223,13 +220,13 @@ class Search {
   // A time limit is extended a little for the first placement, so that there is an answer with a gap.
   bool must_stop() const {
     if (!out_of_time()) return false;
-    return budget_.interrupted() || best_ || watch_.seconds() >= seconds_ + kOptimizeGrace;
+    return budget_.interrupted() || best_ || watch_.seconds() >= seconds_ + kGrace;
   }
 
   // Whether a candidate of at least `ns` can replace the best.
   bool may_win(double ns, std::size_t index) const {
-    if (!best_) return ns < kOptimizeNever && (limits_.known_ns <= 0 || ns < limits_.known_ns);
-    return wins_ties(index) ? ns <= best_ns_ * (1 + kOptimizeTie) : ns < best_ns_ * (1 - kOptimizeTie);
+    if (!best_) return ns < kNever && (limits_.known_ns <= 0 || ns < limits_.known_ns);
+    return wins_ties(index) ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie);
   }
 
   bool wins_ties(std::size_t index) const { return first_round_ && index < *best_; }
@@ -243,7 +240,7 @@ class Search {
     const double slope = frame.final_ns(1, defects_) - none;
     if (!(slope > 0)) return 0;
     const double sum = (above - none) / slope;
-    return sum > 0 ? sum * (!best_ || wins_ties(index) ? 1 + 1e-9 : 1 - kOptimizeTie) : 0;
+    return sum > 0 ? sum * (!best_ || wins_ties(index) ? 1 + 1e-9 : 1 - kTie) : 0;
   }
 
   void solve_batch(std::span<const std::size_t> batch) {
@@ -323,7 +320,7 @@ class Search {
     }
     if (!found.assignment) return;
     const double ns = frame.final_ns(found.cost.sum_interval_ns, defects_);
-    if (best_ && !(wins_ties(index) && !found.gave_way ? ns <= best_ns_ * (1 + kOptimizeTie) : ns < best_ns_ * (1 - kOptimizeTie)))
+    if (best_ && !(wins_ties(index) && !found.gave_way ? ns <= best_ns_ * (1 + kTie) : ns < best_ns_ * (1 - kTie)))
       return;
     best_ = index;
     best_ns_ = ns;
@@ -362,14 +359,14 @@ class Search {
       result_.serves = frame.allocation.serves;
       result_.stage = frame.stage;
       result_.kernels = frame.kernels;
-      certificate.close(result_.evaluation.final_ns, lower_bound_, kOptimizeTie);
+      certificate.close(result_.evaluation.final_ns, lower_bound_, kTie);
     } else if (!result_.interrupted && !undecided_ && limits_.known_ns <= 0) {
       result_.infeasible = true;
       certificate.close_empty();
       explain();
     } else {
       result_.interrupted = true;
-      certificate.lower_bound = lower_bound_ < kOptimizeNever ? lower_bound_ : 0;
+      certificate.lower_bound = lower_bound_ < kNever ? lower_bound_ : 0;
     }
     result_.out_of_memory |= budget_.out_of_memory();
     certificate.seconds = watch_.seconds();
@@ -409,9 +406,9 @@ class Search {
   bool first_round_ = false;
   std::vector<std::size_t> put_off_;
   std::optional<std::size_t> best_;
-  double best_ns_ = kOptimizeNever;
+  double best_ns_ = kNever;
   std::vector<int> best_assignment_;
-  double lower_bound_ = kOptimizeNever;  // of what was left undecided
+  double lower_bound_ = kNever;  // of what was left undecided
   std::uint64_t skipped_ = 0;
   bool stopped_ = false;
   bool undecided_ = false;  // some candidate was left without an answer

@@ -1,4 +1,6 @@
-// optimize(setup): the fastest degrees, sharding, tile and partition, with proof.
+// optimize(setup): the fastest degrees, sharding, tile and partition, with proof. degrees.h and sharding.h choose over
+// chips, pipeline_stages.h cuts layers into stages, partition/ fuses kernels on a chip; joint.h chooses sharding and
+// partition together. contradictions.h and infeasibility.h say why there is no answer.
 #pragma once
 
 #include <atomic>
@@ -25,6 +27,9 @@ struct PlaceLimits : base::Limits {
   double known_ns = 0;
   std::function<void(double best_ns, double bound_ns)> progress;
 };
+
+// Seconds past a time limit in which a search may still find a first placement, or bound every candidate.
+inline constexpr double kGrace = 0.4;
 
 // Of a joint search: what it makes of sharding first, then fusing.
 struct TwoPasses {

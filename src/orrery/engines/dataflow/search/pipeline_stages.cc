@@ -9,18 +9,16 @@
 #include "orrery/engines/dataflow/search/pipeline_stages.h"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 
 #include "orrery/engines/dataflow/model/lower.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 #include "orrery/engines/dataflow/search/degrees.h"
 #include "orrery/engines/dataflow/search/stage_ideals.h"
 
 namespace orrery::dataflow {
 namespace {
-
-constexpr double kPipelineStagesTie = 1e-12;
 
 // Of the graph's layers, over so many stages; DFModel takes the graph for the whole model.
 Count stages_of_graph(const LanguageModelRun& model, const Degrees& degrees, const Defects& defects) {
@@ -176,12 +174,12 @@ StageAssignment assign_stages(const Setup& setup, const Degrees& degrees, const 
   }
   result.bound_ns = runs.share_of_all(stages);
   for (std::size_t i = 0; i < order.size(); ++i) result.bound_ns = std::max(result.bound_ns, runs.price(i, i + 1));
-  if (result.slowest_ns > result.bound_ns * (1 + kPipelineStagesTie)) {
+  if (result.slowest_ns > result.bound_ns * (1 + kTie)) {
     const StageWork of_kernels{work.compute_ns, work.network_ns, work.beside_ns};
     const StageSearch all = fastest_stages(
         setup.graph, of_kernels, static_cast<int>(std::min<Count>(stages, static_cast<Count>(order.size()))),
         [&](double compute, double network) { return runs.combined(compute, network); },
-        result.slowest_ns * (1 - kPipelineStagesTie));
+        result.slowest_ns * (1 - kTie));
     if (all.stage) {
       result.stage = *all.stage;
       slowest = slowest_of(result.stage, of_kernels, runs, result.slowest_ns);

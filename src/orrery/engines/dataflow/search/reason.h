@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/describe/workload/graphs/kernel_graph.h"
 
 namespace orrery::dataflow {
 
@@ -24,5 +25,10 @@ struct Reason {
   base::Diagnostic diagnostic;     // without locations
   std::vector<BlamedPart> blamed;  // the first first
 };
+
+// A kernel as messages name it: "3 `softmax`", counted from 1.
+inline std::string named(const workload::KernelGraph& graph, int kernel) {
+  return std::to_string(kernel + 1) + " `" + graph.kernels[static_cast<std::size_t>(kernel)].name + "`";
+}
 
 }  // namespace orrery::dataflow

@@ -6,10 +6,10 @@
 // what is to be beaten are left out. Cost: stages * ideals^2 / 2; graphs for which that is too much, such as those with
 // many weight updates, keep the cut of one topological order (pipeline_stages.cc).
 #include "orrery/engines/dataflow/search/stage_ideals.h"
+#include "orrery/engines/dataflow/partition/tolerances.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 
 namespace orrery::dataflow {
@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMostIdeals = 3'000;
 constexpr double kMostPairs = 2e7;  // of ideals, of all stages: a tenth of a second
-constexpr double kStageIdealsNever = std::numeric_limits<double>::infinity();
 
 using Set = std::vector<std::uint64_t>;
 
@@ -77,7 +76,7 @@ StageSearch fastest_stages(const workload::KernelGraph& graph, const StageWork& 
   const double pairs = static_cast<double>(ideals.size()) * static_cast<double>(ideals.size()) / 2 * rows;
   if (pairs > kMostPairs) return result;
   result.complete = true;
-  std::vector<double> before(ideals.size(), kStageIdealsNever), here;
+  std::vector<double> before(ideals.size(), kNever), here;
   before[0] = 0;
   std::vector<std::vector<std::size_t>> begun(static_cast<std::size_t>(rows),
                                               std::vector<std::size_t>(ideals.size(), 0));

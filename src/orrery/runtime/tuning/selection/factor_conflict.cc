@@ -1,16 +1,14 @@
 #include "orrery/runtime/tuning/selection/factor_conflict.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <set>
 
+#include "orrery/base/limits/conflict.h"
 #include "orrery/runtime/tuning/selection/consistency.h"
 
 namespace orrery::tuning {
 namespace {
-
-enum class Answer { kAgree, kDisagree, kUnknown };
 
 class Asker {
  public:
@@ -40,13 +38,14 @@ class Asker {
     }
   }
 
-  Answer ask(const std::vector<int>& which) const {
-    if (budget_.spent()) return Answer::kUnknown;
+  // Nothing where the budget ended first.
+  std::optional<bool> disagree(const std::vector<int>& which) const {
+    if (budget_.spent()) return std::nullopt;
     FactorGraph part{graph_.domains, {}};
     for (const int f : which) part.factors.push_back(graph_.factors[static_cast<std::size_t>(f)]);
     const Minimum found = minimize(part, budget_);
-    if (found.infeasible) return Answer::kDisagree;
-    return found.found ? Answer::kAgree : Answer::kUnknown;
+    if (!found.infeasible && !found.found) return std::nullopt;
+    return found.infeasible;
   }
 
   std::vector<int> neighbours(const std::vector<int>& set) const {
@@ -76,18 +75,16 @@ Conflict smallest_conflict(const FactorGraph& graph, const base::Budget& budget)
   for (std::size_t f = 0; f < graph.factors.size(); ++f)
     if (graph.factors[f].rows() == 0) return {{static_cast<int>(f)}, true};
   const Asker asker(graph, budget);
-  std::vector<int> kept(graph.factors.size());
-  std::iota(kept.begin(), kept.end(), 0);
-  for (std::size_t at = 0; at < kept.size();) {
-    std::vector<int> without = kept;
-    without.erase(without.begin() + static_cast<std::ptrdiff_t>(at));
-    const Answer answer = asker.ask(without);
-    if (answer == Answer::kUnknown) return {};
-    if (answer == Answer::kDisagree)
-      kept = std::move(without);
-    else
-      ++at;
-  }
+  const auto [needed, proven] = base::irreducible_conflict(graph.factors.size(), [&](const base::ConditionSet& set) {
+    std::vector<int> which;
+    for (std::size_t f = 0; f < set.size(); ++f)
+      if (set[f]) which.push_back(static_cast<int>(f));
+    return asker.disagree(which);
+  });
+  if (!proven) return {};
+  std::vector<int> kept;
+  for (std::size_t f = 0; f < needed.size(); ++f)
+    if (needed[f]) kept.push_back(static_cast<int>(f));
   int asked = 0;
   std::set<std::vector<int>> level;
   for (std::size_t f = 0; f < graph.factors.size(); ++f) level.insert({static_cast<int>(f)});
@@ -99,9 +96,9 @@ Conflict smallest_conflict(const FactorGraph& graph, const base::Budget& budget)
         larger.insert(std::upper_bound(larger.begin(), larger.end(), f), f);
         if (!next.insert(larger).second) continue;
         if (++asked > kMostSubsets) return {kept, false};
-        const Answer answer = asker.ask(larger);
-        if (answer == Answer::kUnknown) return {kept, false};
-        if (answer == Answer::kDisagree) return {larger, true};
+        const std::optional<bool> disagree = asker.disagree(larger);
+        if (!disagree) return {kept, false};
+        if (*disagree) return {larger, true};
       }
     level = std::move(next);
   }

@@ -1,11 +1,10 @@
 // Why a factor graph allows nothing: a smallest set of factors that cannot agree.
 //
-// Idea. First a set from which none can be left out (each factor in turn is taken away, for good where the rest still
-// disagrees); then every connected set of fewer factors, the small ones first: factors that share no variable, even by
-// way of others, disagree only if a part of them does. A set is judged by `minimize` with rows that are free.
+// Idea. First a set from which none can be left out (base/limits/conflict.h); then every connected set of fewer
+// factors, the small ones first: factors that share no variable, even by way of others, disagree only if a part of them
+// does. A set is judged by `minimize` with rows that are free.
 //
-// Source: deletion filtering as for irreducible infeasible subsystems (J. Chinneck, E. Dravnieks, ORSA J. Computing 3,
-// 1991). Cost: one question a factor, then one a connected subset until one of them cannot agree.
+// Cost: one question a factor, then one a connected subset until one of them cannot agree.
 #pragma once
 
 #include "orrery/runtime/tuning/selection/factor_graph.h"

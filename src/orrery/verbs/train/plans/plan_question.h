@@ -8,7 +8,7 @@
 
 #include "orrery/base/limits/certificate.h"
 #include "orrery/base/numbers/count.h"
-#include "orrery/engines/cluster/search/kept.h"
+#include "orrery/engines/cluster/search/incumbents.h"
 #include "orrery/engines/cluster/search/objective.h"
 
 namespace orrery::verbs {

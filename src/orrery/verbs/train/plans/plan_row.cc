@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/inputs/systems/host_room.h"
 #include "orrery/verbs/train/plans/plan_row_format.h"
@@ -112,7 +112,7 @@ void PlanRows::take(const Line& line, bool of_json) {
     refuse(line);
     return;
   }
-  if (const cluster::Abilities missing = cluster::needed(setting_.model, plan_, plan_.stack.lacks); missing != 0)
+  if (const cluster::Features missing = cluster::needed(setting_.model, plan_, plan_.stack.lacks); missing != 0)
     lacking.add(plan_.stack.name, missing, line.number);
   const cluster::Iteration iteration = cluster::evaluate(setting_.model, setting_.system, plan_, setting_.operators);
   if (json_out_)

@@ -10,14 +10,14 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "orrery/engines/cluster/model/decision_variables.h"
 #include "orrery/engines/cluster/model/names.h"
-#include "orrery/engines/cluster/search/knobs.h"
 
 namespace orrery::verbs {
 namespace {
 
 using base::Count;
-using cluster::Knob;
+using cluster::Variable;
 
 constexpr std::string_view kFigures[] = {"iteration_s", "memory_bytes", "fits", "mfu", "tokens_per_s"};
 
@@ -48,23 +48,23 @@ class Cells {
   void real(double value) { at_ = fmt::format_to(at_, FMT_COMPILE("{}"), value); }
   void truth(bool value) { add(value ? std::string_view("true") : std::string_view("false")); }
 
-  void choice(const cluster::Plan& plan, Knob knob, std::string_view quote) {
+  void choice(const cluster::Plan& plan, Variable variable, std::string_view quote) {
     const auto name = [&](std::string_view text) { add(quote), add(text), add(quote); };
-    switch (knob) {
-      case Knob::kSchedule:
+    switch (variable) {
+      case Variable::kSchedule:
         return name(named(cluster::schedule_of(plan), cluster::schedules()));
-      case Knob::kRecompute:
+      case Variable::kRecompute:
         return name(named(plan.recompute, cluster::recomputations()));
-      case Knob::kOrder:
+      case Variable::kOrder:
         return name(named(plan.order, cluster::orders()));
-      case Knob::kSequenceParallel:
+      case Variable::kSequenceParallel:
         return truth(plan.sequence_parallel);
-      case Knob::kOffloadActivations:
+      case Variable::kOffloadActivations:
         return real(plan.offload_activations);
-      case Knob::kOffloadOptimizer:
+      case Variable::kOffloadOptimizer:
         return real(plan.offload_optimizer);
       default:
-        return whole(get(plan, knob));
+        return whole(get(plan, variable));
     }
   }
 
@@ -77,8 +77,8 @@ class Cells {
 }  // namespace
 
 bool is_choice(std::string_view column) {
-  return column == "gpus" ||
-         std::any_of(cluster::kKnobs.begin(), cluster::kKnobs.end(), [&](Knob knob) { return column == name(knob); });
+  return column == "gpus" || std::any_of(cluster::kVariables.begin(), cluster::kVariables.end(),
+                                         [&](Variable variable) { return column == name(variable); });
 }
 
 bool is_written(std::string_view column) {
@@ -88,7 +88,7 @@ bool is_written(std::string_view column) {
 
 std::string csv_header(const std::vector<std::string>& besides) {
   std::string out = "row,gpus";
-  for (const Knob knob : cluster::kKnobs) out += fmt::format(",{}", name(knob));
+  for (const Variable variable : cluster::kVariables) out += fmt::format(",{}", name(variable));
   for (const std::string& path : besides) out += "," + path;
   for (const std::string_view figure : kFigures) out += fmt::format(",{}", figure);
   return out + ",error\n";
@@ -99,7 +99,7 @@ void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster:
   {
     Cells cells(out);
     cells.whole(row), cells.add(','), cells.whole(plan.gpus);
-    for (const Knob knob : cluster::kKnobs) cells.add(','), cells.choice(plan, knob, "");
+    for (const Variable variable : cluster::kVariables) cells.add(','), cells.choice(plan, variable, "");
   }
   for (const base::Field* field : besides)
     std::visit([&](const auto& value) { fmt::format_to(std::back_inserter(out), ",{}", value); }, field->get());
@@ -118,8 +118,8 @@ void append_json_row(std::uint64_t row, const cluster::Plan& plan, const cluster
     Cells cells(out);
     cells.add("{\"row\": "), cells.whole(row);
     cells.add(", \"gpus\": "), cells.whole(plan.gpus);
-    for (const Knob knob : cluster::kKnobs)
-      cells.add(", \""), cells.add(name(knob)), cells.add("\": "), cells.choice(plan, knob, "\"");
+    for (const Variable variable : cluster::kVariables)
+      cells.add(", \""), cells.add(name(variable)), cells.add("\": "), cells.choice(plan, variable, "\"");
   }
   out += besides;
   Cells cells(out);
@@ -136,7 +136,7 @@ void append_bad_csv_row(std::uint64_t row, std::size_t besides, const std::strin
   std::replace_if(
       doubled.begin(), doubled.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   for (std::size_t at = 0; (at = doubled.find('"', at)) != std::string::npos; at += 2) doubled.insert(at, 1, '"');
-  const std::size_t empty = 1 + cluster::kKnobs.size() + besides + std::size(kFigures);
+  const std::size_t empty = 1 + cluster::kVariables.size() + besides + std::size(kFigures);
   fmt::format_to(std::back_inserter(out), "{}{},\"{}\"\n", row, std::string(empty, ','), doubled);
 }
 

@@ -10,7 +10,7 @@
 
 namespace orrery::verbs {
 
-void RowsThatLack::add(cluster::StackName stack, cluster::Abilities missing, std::uint64_t line) {
+void RowsThatLack::add(cluster::StackName stack, cluster::Features missing, std::uint64_t line) {
   Lack& lack = of_.at(static_cast<std::size_t>(stack));
   lack.missing |= missing;
   if (lack.rows++ == 0) lack.first_line = line;
@@ -30,7 +30,7 @@ void RowsThatLack::tell(base::Diagnostics& warnings) const {
     const Lack& lack = of_.at(static_cast<std::size_t>(stack));
     if (lack.rows == 0) continue;
     std::vector<std::string> texts;
-    const std::vector<cluster::Ability>& all = cluster::abilities();
+    const std::vector<cluster::Feature>& all = cluster::features();
     for (std::size_t i = 0; i < all.size(); ++i)
       if ((lack.missing >> i & 1) != 0) texts.emplace_back(all[i].text);
     warnings

@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/software_stack.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 
 namespace orrery::verbs {
 
 class RowsThatLack {
  public:
   // Rows come in the order of their lines.
-  void add(cluster::StackName stack, cluster::Abilities missing, std::uint64_t line);
+  void add(cluster::StackName stack, cluster::Features missing, std::uint64_t line);
   // Of later lines.
   void take(const RowsThatLack& other);
   // A warning (O1990) for each software.
@@ -21,7 +21,7 @@ class RowsThatLack {
 
  private:
   struct Lack {
-    cluster::Abilities missing = 0;
+    cluster::Features missing = 0;
     std::uint64_t rows = 0, first_line = 0;
   };
   std::array<Lack, 4> of_;  // by StackName

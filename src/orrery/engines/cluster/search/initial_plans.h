@@ -8,6 +8,6 @@ namespace orrery::cluster {
 
 // A first plan of every tp and pp, made to fit: something to beat, and an answer where time is short. Where the best
 // are wanted, goes down from the best of these. False: the budget was spent.
-bool first_plans(const Question& question, const base::Budget& budget, Kept& kept, Counts& counts);
+bool initial_plans(const Question& question, const base::Budget& budget, Incumbents& incumbents, Counts& counts);
 
 }  // namespace orrery::cluster

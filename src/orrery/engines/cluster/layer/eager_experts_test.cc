@@ -1,4 +1,4 @@
-#include "orrery/engines/cluster/model/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_experts.h"
 
 #include <gtest/gtest.h>
 

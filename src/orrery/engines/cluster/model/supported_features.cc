@@ -1,7 +1,7 @@
-// One table. An ability is needed by a plan or it is not; conditions that go with it ("with several stages") are in the
-// test, the choices that make it needed in `knobs`. Cost: a test of a few integers for each ability that is asked
+// One table. A feature is needed by a plan or it is not; conditions that go with it ("with several stages") are in the
+// test, the choices that make it needed in `variables`. Cost: a test of a few integers for each feature that is asked
 // about.
-#include "orrery/engines/cluster/model/abilities.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 
 #include <bit>
 
@@ -21,140 +21,135 @@ bool has_experts_cut_or_whole(M m, P p) {
   return p.tp > 1 && m.mixes();
 }
 
-std::vector<Ability> all() {
+std::vector<Feature> all() {
+  using enum Variable;
   return {
       {"1f1b",
        "the 1F1B schedule",
-       {Knob::kSchedule, Knob::kInterleave},
+       {kSchedule, kInterleave},
        [](M, P p) { return piped(p) && p.schedule == Schedule::kOneFOneB && p.interleave == 1; }},
       {"interleaved",
        "interleaved 1F1B, several chunks a stage",
-       {Knob::kInterleave},
+       {kInterleave},
        [](M, P p) { return p.interleave > 1; }},
       {"interleaved_pair",
        "interleaved 1F1B of two stages",
-       {Knob::kInterleave, Knob::kPp},
+       {kInterleave, kPp},
        [](M, P p) { return p.interleave > 1 && p.pp == 2; }},
-      {"gpipe",
-       "the GPipe schedule",
-       {Knob::kSchedule},
-       [](M, P p) { return piped(p) && p.schedule == Schedule::kGpipe; }},
+      {"gpipe", "the GPipe schedule", {kSchedule}, [](M, P p) { return piped(p) && p.schedule == Schedule::kGpipe; }},
       {"zero_bubble",
        "the zero-bubble schedule",
-       {Knob::kSchedule},
+       {kSchedule},
        [](M, P p) { return piped(p) && p.schedule == Schedule::kZeroBubble; }},
       {"dual_pipe",
        "the DualPipe schedule",
-       {Knob::kSchedule},
+       {kSchedule},
        [](M, P p) { return piped(p) && p.schedule == Schedule::kDualPipe; }},
-      {"uneven_stages",
-       "stages of unequal numbers of layers",
-       {Knob::kPp},
-       [](M m, P p) { return m.layers % p.pp != 0; }},
+      {"uneven_stages", "stages of unequal numbers of layers", {kPp}, [](M m, P p) { return m.layers % p.pp != 0; }},
       {"uneven_chunks",
        "chunks of unequal numbers of layers",
-       {Knob::kInterleave},
+       {kInterleave},
        [](M m, P p) { return p.interleave > 1 && m.layers % (p.pp * p.interleave) != 0; }},
       {"uneven_microbatches",
        "a last microbatch that is smaller",
-       {Knob::kMicroBatch, Knob::kDp},
+       {kMicroBatch, kDp},
        [](M, P p) { return p.global_batch % (p.dp * p.micro_batch) != 0; }},
-      {"context_parallelism", "context parallelism", {Knob::kCp}, [](M, P p) { return p.cp > 1; }},
+      {"context_parallelism", "context parallelism", {kCp}, [](M, P p) { return p.cp > 1; }},
       {"sequence_parallelism",
        "sequence parallelism",
-       {Knob::kSequenceParallel},
+       {kSequenceParallel},
        [](M, P p) { return p.sequence_parallel && p.tp > 1; }},
-      {"expert_parallelism", "expert parallelism", {Knob::kEp}, [](M, P p) { return p.ep > 1; }},
+      {"expert_parallelism", "expert parallelism", {kEp}, [](M, P p) { return p.ep > 1; }},
       {"piped_experts",
        "expert parallelism with several stages",
-       {Knob::kEp, Knob::kPp},
+       {kEp, kPp},
        [](M, P p) { return p.ep > 1 && piped(p); }},
       {"experts_without_sequence_parallelism",
        "expert and tensor parallelism without sequence parallelism",
-       {Knob::kEp, Knob::kTp, Knob::kSequenceParallel},
+       {kEp, kTp, kSequenceParallel},
        [](M, P p) { return p.ep > 1 && p.tp > 1 && !p.sequence_parallel; }},
       {"cut_experts",
        "experts that tensor parallelism cuts",
-       {Knob::kExpertTp},
+       {kExpertTp},
        [](M m, P p) { return has_experts_cut_or_whole(m, p) && expert_tp(p) > 1; }},
       {"whole_experts",
        "whole experts beside tensor parallelism",
-       {Knob::kExpertTp},
+       {kExpertTp},
        [](M m, P p) { return has_experts_cut_or_whole(m, p) && expert_tp(p) == 1; }},
-      {"zero_1", "ZeRO 1", {Knob::kZero}, [](M, P p) { return p.zero == 1 && replicas(p) > 1; }},
-      {"zero_2", "ZeRO 2", {Knob::kZero}, [](M, P p) { return p.zero == 2 && replicas(p) > 1; }},
-      {"zero_3", "ZeRO 3", {Knob::kZero}, [](M, P p) { return p.zero == 3 && replicas(p) > 1; }},
+      {"zero_1", "ZeRO 1", {kZero}, [](M, P p) { return p.zero == 1 && replicas(p) > 1; }},
+      {"zero_2", "ZeRO 2", {kZero}, [](M, P p) { return p.zero == 2 && replicas(p) > 1; }},
+      {"zero_3", "ZeRO 3", {kZero}, [](M, P p) { return p.zero == 3 && replicas(p) > 1; }},
       {"piped_gradients",
        "ZeRO 2 or 3 with several stages",
-       {Knob::kZero, Knob::kPp},
+       {kZero, kPp},
        [](M, P p) { return p.zero >= 2 && piped(p) && replicas(p) > 1; }},
       {"hybrid_sharding",
        "sharding over some of the replicas",
-       {Knob::kShard},
+       {kShard},
        [](M, P p) { return p.shard > 0 && p.shard < replicas(p); }},
       {"offloaded_activations",
        "activations in the host's memory",
-       {Knob::kOffloadActivations},
+       {kOffloadActivations},
        [](M, P p) { return p.offload_activations > 0; }},
       {"offloaded_optimizer",
        "the optimiser's state in the host's memory",
-       {Knob::kOffloadOptimizer},
+       {kOffloadOptimizer},
        [](M, P p) { return p.offload_optimizer > 0; }},
       {"part_of_optimizer",
        "a part of the optimiser's state in the host's memory",
-       {Knob::kOffloadOptimizer},
+       {kOffloadOptimizer},
        [](M, P p) { return p.offload_optimizer > 0 && p.offload_optimizer < 1; }},
       {"unsharded_offload",
        "the optimiser's state in the host's memory without ZeRO",
-       {Knob::kOffloadOptimizer, Knob::kZero},
+       {kOffloadOptimizer, kZero},
        [](M, P p) { return p.offload_optimizer > 0 && p.zero == 0 && replicas(p) > 1; }},
       {"stages_inside_replicas",
        "stages nearer to each other than replicas are",
-       {Knob::kOrder},
+       {kOrder},
        [](M, P p) { return p.order == Order::kCpPpDp; }},
       {"any_order",
        "degrees in any order on the network",
-       {Knob::kOrder},
+       {kOrder},
        [](M, P p) { return p.order != Order::kCpDpPp && p.order != Order::kCpPpDp; }},
   };
 }
 
 }  // namespace
 
-const std::vector<Ability>& abilities() {
-  static const std::vector<Ability> table = all();
+const std::vector<Feature>& features() {
+  static const std::vector<Feature> table = all();
   return table;
 }
 
-Abilities needed(const Model& model, const Plan& plan, Abilities among) {
-  Abilities result = 0;
-  for (Abilities left = among; left != 0; left &= left - 1) {
+Features needed(const Model& model, const Plan& plan, Features among) {
+  Features result = 0;
+  for (Features left = among; left != 0; left &= left - 1) {
     const int at = std::countr_zero(left);
-    if (abilities()[static_cast<std::size_t>(at)].needed(model, plan)) result |= Abilities{1} << at;
+    if (features()[static_cast<std::size_t>(at)].needed(model, plan)) result |= Features{1} << at;
   }
   return result;
 }
 
-bool runs_without(const Model& model, const Plan& plan, Abilities lacking) {
-  const std::vector<Ability>& table = abilities();
-  for (Abilities left = lacking; left != 0; left &= left - 1)
+bool runs_without(const Model& model, const Plan& plan, Features lacking) {
+  const std::vector<Feature>& table = features();
+  for (Features left = lacking; left != 0; left &= left - 1)
     if (table[static_cast<std::size_t>(std::countr_zero(left))].needed(model, plan)) return false;
   return true;
 }
 
-Abilities ability(const char* name) {
-  const std::vector<Ability>& table = abilities();
+Features feature(const char* name) {
+  const std::vector<Feature>& table = features();
   for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[i].name == std::string_view(name)) return Abilities{1} << i;
-  ORRERY_CHECK(false, std::string("no ability is called ") + name);
+    if (table[i].name == std::string_view(name)) return Features{1} << i;
+  ORRERY_CHECK(false, std::string("no feature is called ") + name);
   return 0;
 }
 
-base::Fields ability_fields(Stack& stack) {
+base::Fields feature_fields(Stack& stack) {
   base::Fields fields;
-  const std::vector<Ability>& table = abilities();
+  const std::vector<Feature>& table = features();
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const Abilities bit = Abilities{1} << i;
+    const Features bit = Features{1} << i;
     base::Field field;
     field.path = std::string("stack.runs.") + table[i].name;
     field.values = "true or false";

@@ -1,7 +1,7 @@
 // What Megatron-Core does of a mixture by operators of PyTorch, one after the other through memory.
 #pragma once
 
-#include "orrery/engines/cluster/model/layer.h"
+#include "orrery/engines/cluster/layer/layer.h"
 
 namespace orrery::cluster {
 

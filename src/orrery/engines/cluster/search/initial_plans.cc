@@ -7,10 +7,9 @@
 // What is found decides nothing: it lets the search exclude more from the start on, and is a good plan where time ends
 // the search early. Time that ends before there is one is overstepped by some milliseconds: without a plan there is no
 // answer at all. Cost: some thousand evaluations.
-#include "orrery/engines/cluster/search/first_plans.h"
+#include "orrery/engines/cluster/search/initial_plans.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "orrery/engines/cluster/model/memory.h"
@@ -20,14 +19,14 @@ namespace {
 
 using base::Count;
 
-class FirstPlans {
+class InitialPlans {
  public:
-  FirstPlans(const Question& question, const base::Budget& budget, Counts& counts)
+  InitialPlans(const Question& question, const base::Budget& budget, Counts& counts)
       : q_(question), budget_(budget), clock_(budget, kEvery), counts_(counts) {}
 
-  // Plans with that ep, of every tp and pp, go into `kept`. False: the budget was spent.
-  bool of_every_tp_and_pp(Count ep, Kept& kept) {
-    kept_ = &kept;
+  // Plans with that ep, of every tp and pp, go into `incumbents`. False: the budget was spent.
+  bool of_every_tp_and_pp(Count ep, Incumbents& incumbents) {
+    incumbents_ = &incumbents;
     const Domain& domain = q_.domain;
     Plan plan = domain.first();
     plan.ep = ep;
@@ -43,23 +42,23 @@ class FirstPlans {
           plan.recompute = static_cast<Recompute>(domain.recompute()[r]);
           if (!sharded(plan, fits)) return false;
         }
-        if (q_.options.any && !kept.all().empty()) return true;
+        if (q_.options.any && !incumbents.all().empty()) return true;
       }
     return true;
   }
 
   bool found() const { return found_; }
 
-  bool go_down(Kept& kept) {
-    kept_ = &kept;
+  bool go_down(Incumbents& incumbents) {
+    incumbents_ = &incumbents;
     constexpr int kMostRounds = 12;
-    if (kept.all().empty()) return true;
+    if (incumbents.all().empty()) return true;
     for (int round = 0; round < kMostRounds; ++round) {
       const Plan from = best();
-      for (const Knob knob : kKnobs) {
+      for (const Variable variable : kVariables) {
         const Plan at = best();
-        for (const Count value : values(knob, at))
-          if (!changed(at, knob, value)) return false;
+        for (const Count value : values(variable, at))
+          if (!changed(at, variable, value)) return false;
       }
       const Plan to = best();
       if (!comes_before(to, from) && !comes_before(from, to)) return true;
@@ -68,7 +67,6 @@ class FirstPlans {
   }
 
  private:
-  static constexpr std::uint32_t kEvery = 16;
   static constexpr int kMostLate = 10'000;  // steps, each a microsecond or less
 
   bool spent() {
@@ -76,32 +74,32 @@ class FirstPlans {
     return found_ || budget_.interrupted() || budget_.out_of_memory() || ++late_ > kMostLate;
   }
 
-  Plan best() const { return kept_->all().front().plan; }
+  Plan best() const { return incumbents_->all().front().plan; }
 
-  Values values(Knob knob, const Plan& at) const {
+  Values values(Variable variable, const Plan& at) const {
     const Domain& d = q_.domain;
-    switch (knob) {
-      case Knob::kTp:
+    switch (variable) {
+      case Variable::kTp:
         return d.tp();
-      case Knob::kPp:
+      case Variable::kPp:
         return d.pp();
-      case Knob::kCp:
+      case Variable::kCp:
         return d.cp();
-      case Knob::kEp:
+      case Variable::kEp:
         return d.ep();
-      case Knob::kDp:
+      case Variable::kDp:
         return d.dp(0);
-      case Knob::kMicroBatch:
+      case Variable::kMicroBatch:
         return d.micro_batches(0);
-      case Knob::kRecompute:
+      case Variable::kRecompute:
         return d.recompute();
-      case Knob::kSequenceParallel:
+      case Variable::kSequenceParallel:
         return d.sequence_parallel(at.tp);
-      case Knob::kExpertTp:
+      case Variable::kExpertTp:
         return d.expert_tp(at.tp);
-      case Knob::kOrder:
+      case Variable::kOrder:
         return d.orders();
-      case Knob::kSchedule:
+      case Variable::kSchedule:
         return {0};  // all turns at once
       default:
         return {};  // goes with the others
@@ -109,12 +107,12 @@ class FirstPlans {
   }
 
   // The plan with that choice, and with every one of what has to go with it.
-  bool changed(Plan plan, Knob knob, Count value) {
-    set(plan, knob, value);
+  bool changed(Plan plan, Variable variable, Count value) {
+    set(plan, variable, value);
     const Domain& d = q_.domain;
     const Count most = d.space().most_gpus, replica = plan.tp * plan.pp * plan.cp;
-    if (knob == Knob::kTp) take_cuts(plan);
-    if (knob == Knob::kTp || knob == Knob::kPp || knob == Knob::kCp) {
+    if (variable == Variable::kTp) take_cuts(plan);
+    if (variable == Variable::kTp || variable == Variable::kPp || variable == Variable::kCp) {
       if (!take_most_replicas(plan)) return true;
     } else if (plan.dp > most / replica || !d.shares(plan.global_batch, plan.dp, plan.micro_batch)) {
       return true;
@@ -122,15 +120,15 @@ class FirstPlans {
     plan.gpus = replica * plan.dp;
     const Orders orders = d.orders(plan.cp, plan.dp, plan.pp);  // of those that place the degrees alike, the first
     if (std::find(orders.begin(), orders.end(), plan.order) == orders.end()) {
-      if (knob == Knob::kOrder) return true;
+      if (variable == Variable::kOrder) return true;
       plan.order = *orders.begin();
     }
-    if (knob != Knob::kSchedule && knob != Knob::kPp) return sharded(plan);
+    if (variable != Variable::kSchedule && variable != Variable::kPp) return sharded(plan);
     const auto stages = std::find(d.pp().begin(), d.pp().end(), plan.pp) - d.pp().begin();
     const std::vector<Turns>& all = d.turns(static_cast<std::size_t>(stages));
     for (const Turns& turns : all) {
       const bool alike = turns.schedule == plan.schedule && turns.interleave == plan.interleave;
-      if (knob == Knob::kPp && !alike && &turns != &all.front()) continue;
+      if (variable == Variable::kPp && !alike && &turns != &all.front()) continue;
       Plan turned = plan;
       turned.schedule = turns.schedule, turned.interleave = turns.interleave;
       if (!sharded(turned)) return false;
@@ -177,7 +175,7 @@ class FirstPlans {
       fits = true;
       if (!weighed && hopeless(plan)) return true;
       weighed = true;
-      if (take(q_, plan, *kept_, counts_)) found_ = true;
+      if (take(q_, plan, *incumbents_, counts_)) found_ = true;
     }
     return true;
   }
@@ -188,43 +186,44 @@ class FirstPlans {
     const auto gpus = static_cast<double>(plan.gpus);
     const ScoreBound bound = bound_of(q_, pipeline_bound(q_.model, plan, pipe), 0,
                                       static_cast<double>(plan.global_batch), gpus, gpus, false);
-    return kept_->hopeless(bound, plan.tp, plan.pp);
+    return incumbents_->hopeless(bound, plan.tp, plan.pp);
   }
 
   const Question& q_;
   const base::Budget& budget_;
   base::Ticker clock_;
-  bool found_ = false;    // a plan
-  int late_ = 0;          // steps after the end
-  Kept* kept_ = nullptr;  // where plans go now
+  bool found_ = false;                // a plan
+  int late_ = 0;                      // steps after the end
+  Incumbents* incumbents_ = nullptr;  // where plans go now
   Counts& counts_;
 };
 
 }  // namespace
 
-bool first_plans(const Question& question, const base::Budget& budget, Kept& kept, Counts& counts) {
-  FirstPlans plans(question, budget, counts);
+bool initial_plans(const Question& question, const base::Budget& budget, Incumbents& incumbents, Counts& counts) {
+  InitialPlans plans(question, budget, counts);
   const SearchOptions& options = question.options;
   const bool best_alone = !options.any && !options.cells && !question.objective.front;
   const std::size_t most = std::max<std::size_t>(1, options.top);  // a search excludes by the worst of so many
-  std::vector<Kept> starts;
+  std::vector<Incumbents> starts;
   for (const Count ep : question.domain.ep()) {
-    Kept& own = best_alone ? starts.emplace_back(question.objective, Kept::Mode::kBest, most) : kept;
+    Incumbents& own = best_alone ? starts.emplace_back(question.objective, Incumbents::Mode::kBest, most) : incumbents;
     const bool ended = !plans.of_every_tp_and_pp(ep, own);
-    if (best_alone) kept.take(own);
+    if (best_alone) incumbents.take(own);
     if (ended) return false;
-    if (options.any && !kept.all().empty()) return true;
+    if (options.any && !incumbents.all().empty()) return true;
   }
   if (!plans.found() && budget.spent()) return false;
   // From the most promising on.
-  const auto score = [&](const Kept& own) {
+  const auto score = [&](const Incumbents& own) {
     const std::vector<Candidate> all = own.all();
-    return all.empty() ? std::numeric_limits<double>::infinity() : all.front().score[0];
+    return all.empty() ? kNever : all.front().score[0];
   };
-  std::stable_sort(starts.begin(), starts.end(), [&](const Kept& a, const Kept& b) { return score(a) < score(b); });
-  for (Kept& own : starts) {
+  std::stable_sort(starts.begin(), starts.end(),
+                   [&](const Incumbents& a, const Incumbents& b) { return score(a) < score(b); });
+  for (Incumbents& own : starts) {
     const bool ended = !plans.go_down(own);
-    kept.take(own);
+    incumbents.take(own);
     if (ended) return false;
   }
   return true;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/engines/cluster/search/knobs.h"
+#include "orrery/engines/cluster/model/decision_variables.h"
 #include "orrery/engines/cluster/search/objective.h"
 
 namespace orrery::cluster {
@@ -24,16 +24,16 @@ struct ScoreBound {
   std::array<bool, kMostMetrics> exact{};
 };
 
-class Kept {
+class Incumbents {
  public:
   enum class Mode { kBest, kFront, kCells };
 
-  Kept(const Objective& objective, Mode mode, std::size_t most);
+  Incumbents(const Objective& objective, Mode mode, std::size_t most);
 
   // Whether no plan with that bound would be kept; of `tp` and `pp` where cells are.
   bool hopeless(const ScoreBound& bound, base::Count tp, base::Count pp) const;
   void offer(const Candidate& candidate);
-  void take(const Kept& other);
+  void take(const Incumbents& other);
 
   // In order: by score, ties by comes_before(); a front by its first metric.
   std::vector<Candidate> all() const;

@@ -16,7 +16,7 @@
 // Source: NVIDIA/Megatron-LM at core_v0.16.0 to core_v0.19.0, megatron/core/transformer/moe/experts.py (_apply_bias)
 // and megatron/core/fusions/fused_bias_geglu.py (weighted_bias_quick_geglu_impl); NVIDIA/TransformerEngine,
 // transformer_engine/pytorch/triton/grouped_dbias_dscales.py. Cost: constant.
-#include "orrery/engines/cluster/model/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_experts.h"
 
 namespace orrery::cluster {
 namespace {

@@ -7,31 +7,31 @@
 #include <vector>
 
 #include "orrery/base/text/field.h"
+#include "orrery/engines/cluster/model/decision_variables.h"
 #include "orrery/engines/cluster/model/model.h"
 #include "orrery/engines/cluster/model/plan.h"
-#include "orrery/engines/cluster/search/knobs.h"
 
 namespace orrery::cluster {
 
-using Abilities = std::uint32_t;  // a set, by their places in abilities()
+using Features = std::uint32_t;  // a set, by their places in features()
 
-struct Ability {
-  const char* name;         // "zero_bubble"
-  const char* text;         // "the zero-bubble schedule"
-  std::vector<Knob> knobs;  // that choose it; a search keeps to the software unless all of them are given
+struct Feature {
+  const char* name;                 // "zero_bubble"
+  const char* text;                 // "the zero-bubble schedule"
+  std::vector<Variable> variables;  // that choose it; a search keeps to the software unless all of them are given
   bool (*needed)(const Model&, const Plan&);
 };
 
-const std::vector<Ability>& abilities();
+const std::vector<Feature>& features();
 
 // Those of `among` that the plan needs.
-Abilities needed(const Model& model, const Plan& plan, Abilities among);
+Features needed(const Model& model, const Plan& plan, Features among);
 // Whether the plan needs none of these.
-bool runs_without(const Model& model, const Plan& plan, Abilities lacking);
+bool runs_without(const Model& model, const Plan& plan, Features lacking);
 
-Abilities ability(const char* name);
+Features feature(const char* name);
 
 // A truth each, for stacks' files and `--set plan.stack.runs.NAME`: "runs.zero_bubble".
-base::Fields ability_fields(Stack& stack);
+base::Fields feature_fields(Stack& stack);
 
 }  // namespace orrery::cluster

@@ -1,12 +1,9 @@
-#include "orrery/engines/cluster/search/kept.h"
+#include "orrery/engines/cluster/search/incumbents.h"
 
 #include <algorithm>
 
 namespace orrery::cluster {
 namespace {
-
-// Bounds add up the same seconds in another order than evaluate() does.
-constexpr double kRounding = 1e-12;
 
 bool above(double bound, double value) {
   return bound > value + kRounding * value;
@@ -14,17 +11,17 @@ bool above(double bound, double value) {
 
 }  // namespace
 
-Kept::Kept(const Objective& objective, Mode mode, std::size_t most)
+Incumbents::Incumbents(const Objective& objective, Mode mode, std::size_t most)
     : mode_(mode), most_(most), metrics_(objective.all().size()) {}
 
-bool Kept::before(const Candidate& a, const Candidate& b) const {
+bool Incumbents::before(const Candidate& a, const Candidate& b) const {
   for (std::size_t i = 0; i < metrics_; ++i)
     if (a.score[i] != b.score[i]) return a.score[i] < b.score[i];
   return comes_before(a.plan, b.plan);
 }
 
 // Whether every plan with that bound comes after one of that score, which the order of plans does not decide.
-bool Kept::exceeds(const ScoreBound& bound, const Score& worst) const {
+bool Incumbents::exceeds(const ScoreBound& bound, const Score& worst) const {
   for (std::size_t i = 0; i < metrics_; ++i) {
     if (bound.exact[i] ? bound.least[i] > worst[i] : above(bound.least[i], worst[i])) return true;
     if (!bound.exact[i] || bound.least[i] != worst[i]) return false;
@@ -32,7 +29,7 @@ bool Kept::exceeds(const ScoreBound& bound, const Score& worst) const {
   return false;
 }
 
-bool Kept::hopeless(const ScoreBound& bound, base::Count tp, base::Count pp) const {
+bool Incumbents::hopeless(const ScoreBound& bound, base::Count tp, base::Count pp) const {
   switch (mode_) {
     case Mode::kBest:
       return full_ && exceeds(bound, list_.back().score);
@@ -55,7 +52,7 @@ bool Kept::hopeless(const ScoreBound& bound, base::Count tp, base::Count pp) con
   });
 }
 
-void Kept::offer(const Candidate& candidate) {
+void Incumbents::offer(const Candidate& candidate) {
   switch (mode_) {
     case Mode::kBest:
       return offer_best(candidate);
@@ -66,7 +63,7 @@ void Kept::offer(const Candidate& candidate) {
   }
 }
 
-void Kept::offer_best(const Candidate& candidate) {
+void Incumbents::offer_best(const Candidate& candidate) {
   if (full_ && !before(candidate, list_.back())) return;
   const auto at = std::lower_bound(list_.begin(), list_.end(), candidate,
                                    [&](const Candidate& a, const Candidate& b) { return before(a, b); });
@@ -84,7 +81,7 @@ void Kept::offer_best(const Candidate& candidate) {
   full_ = list_.size() == most_;
 }
 
-void Kept::offer_front(const Candidate& candidate) {
+void Incumbents::offer_front(const Candidate& candidate) {
   // Of equal scores the first plan stays.
   const auto beats = [&](const Candidate& a, const Candidate& b) {
     for (std::size_t i = 0; i < metrics_; ++i)
@@ -100,25 +97,25 @@ void Kept::offer_front(const Candidate& candidate) {
   list_.push_back(candidate);
 }
 
-void Kept::offer_cell(const Candidate& candidate) {
+void Incumbents::offer_cell(const Candidate& candidate) {
   const auto [cell, made] = cells_.try_emplace({candidate.plan.tp, candidate.plan.pp}, candidate);
   if (!made && before(candidate, cell->second)) cell->second = candidate;
 }
 
-void Kept::take(const Kept& other) {
+void Incumbents::take(const Incumbents& other) {
   for (const Candidate& each : other.list_) offer(each);
   for (const auto& [cell, each] : other.cells_) offer(each);
 }
 
-std::vector<Candidate> Kept::all() const {
+std::vector<Candidate> Incumbents::all() const {
   std::vector<Candidate> result = list_;
   for (const auto& [cell, each] : cells_) result.push_back(each);
   std::sort(result.begin(), result.end(), [&](const Candidate& a, const Candidate& b) { return before(a, b); });
   return result;
 }
 
-double Kept::worst_first() const {
-  return mode_ == Mode::kBest && full_ ? list_.back().score[0] : std::numeric_limits<double>::infinity();
+double Incumbents::worst_first() const {
+  return mode_ == Mode::kBest && full_ ? list_.back().score[0] : kNever;
 }
 
 }  // namespace orrery::cluster
