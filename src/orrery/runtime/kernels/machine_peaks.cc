@@ -43,7 +43,7 @@ double rate(Context& context, Arithmetic arithmetic) {
     context.pool().run(context.threads(), [&](std::int64_t, int worker) {
       Done& own = done[static_cast<std::size_t>(worker)];
       const double begin = thread_seconds();
-      own.amount += table.spin(arithmetic, steps);
+      own.amount += table.product[static_cast<int>(arithmetic)].spin(steps);
       own.seconds += thread_seconds() - begin;
     });
     double longest = 0;

@@ -24,7 +24,7 @@ double operations_per_second(const Table& table, Arithmetic arithmetic, double s
   double best = 0;
   for (int run = 0; run < kRuns;) {
     const double begin = thread_seconds();
-    const double operations = table.spin(arithmetic, steps);
+    const double operations = table.product[static_cast<int>(arithmetic)].spin(steps);
     const double took = thread_seconds() - begin;
     if (took < seconds) {
       steps *= 2;
