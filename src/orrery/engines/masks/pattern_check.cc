@@ -40,10 +40,10 @@ class PatternCheck {
     if (least("the window", p_.window_blocks, 1)) within("the window", p_.window_blocks);
     for (const auto& [begin, end] : p_.global_ranges) {
       if (begin < 0 || end <= begin)
-        error("O1811", fmt::format("global blocks from {} to below {} are none", begin, end))
+        error("O1811", fmt::format("the global blocks from {} to below {} are an empty range", begin, end))
             .hint("give a first block of at least 0, and an end behind it");
       else if (end > blocks_ && blocks_ > 0)
-        error("O1810", fmt::format("global block {} is not there: there are {}", end - 1, blocks_))
+        error("O1810", fmt::format("global block {} does not exist: there are {}", end - 1, blocks_))
             .note(fmt::format("{} tokens / {} = {} blocks, numbered from 0", tokens_, p_.block, blocks_))
             .hint("leave it out, or give smaller blocks");
     }
@@ -73,7 +73,7 @@ class PatternCheck {
 
   void divides(const char* what, Count block) {
     if (!least(what, block, 1) || tokens_ % block == 0) return;
-    error("O1809", fmt::format("{} tokens are no whole number of blocks of {}", tokens_, block))
+    error("O1809", fmt::format("{} tokens are not a multiple of the block size {}", tokens_, block))
         .note(fmt::format("{} = {} x {} + {}", tokens_, block, tokens_ / block, tokens_ % block))
         .hint(fmt::format("pad to {}, or give a block that divides {}", base::ceil_divide(tokens_, block) * block,
                           tokens_));
@@ -81,7 +81,7 @@ class PatternCheck {
 
   void within(const char* what, Count value) {
     if (value <= blocks_) return;
-    error("O1810", fmt::format("{} has {} blocks, and there are {}", what, value, blocks_))
+    error("O1810", fmt::format("{} has {} blocks, and the sequence only {}", what, value, blocks_))
         .note(fmt::format("{} tokens / {} = {} blocks", tokens_, p_.block, blocks_))
         .hint(fmt::format("give at most {}, smaller blocks or more tokens", blocks_));
   }
@@ -89,13 +89,13 @@ class PatternCheck {
   void global_patterns() {
     const Count windows = p_.local_blocks / p_.global_blocks;
     if (p_.local_blocks % p_.global_blocks != 0) {
-      error("O1811",
-            fmt::format("windows of {} blocks are no multiple of {} global blocks", p_.local_blocks, p_.global_blocks))
+      error("O1811", fmt::format("windows of {} blocks are not a multiple of {} global blocks", p_.local_blocks,
+                                 p_.global_blocks))
           .note(fmt::format("{} = {} x {} + {}", p_.local_blocks, p_.global_blocks, windows,
                             p_.local_blocks % p_.global_blocks))
           .hint("each pattern of global blocks takes its share of a window: give a divisor");
     } else if (p_.different_global_patterns > windows) {
-      error("O1811", fmt::format("a window has no {} patterns of global blocks", p_.different_global_patterns))
+      error("O1811", fmt::format("a window has fewer than {} patterns of global blocks", p_.different_global_patterns))
           .note(fmt::format("{} local blocks / {} global blocks = {} patterns", p_.local_blocks, p_.global_blocks,
                             windows))
           .hint("give fewer patterns");
