@@ -1,4 +1,4 @@
-// Each thread runs the loop of kernel_spin.h, or its slices of the three arrays, at the same time as the others: cores
+// Each thread runs `spin` of kernel_product.h, or its slices of the three arrays, at the same time as the others: cores
 // that share an arithmetic unit, a clock or a memory show it. Each thread's rate is by its own time on a processor, so
 // that what other programs take does not count; rates add up. Of arithmetic the best run counts, as in probe.cc; of
 // memory the median, since threads that others keep from running at once share it with nobody.
