@@ -15,7 +15,7 @@ while read -r object; do
     breaches=$((breaches + 1))
   done < <(nm -C --defined-only --extern-only "$archive" 2>/dev/null |
     awk -v object="$object:" '/:$/ { own = $0 == object; next } own && NF { $1 = ""; print }' |
-    grep -vE '^ [DR] orrery::kernels::k[A-Za-z0-9]+Table$' || true)
+    grep -vE '^ [DR] orrery::kernels::k[A-Za-z0-9]+(Table|Products)$' || true)
 done < <(ar t "$archive")
 if ((found < 1)); then
   echo "no object isa_*.cc.o in $archive"

@@ -51,7 +51,7 @@ void check_length(const Mask& mask) {
   const bool columns = mask.columns() % kWordBits != 0;
   base::Diagnostics found;
   found
-      .error("O1817", fmt::format("Sanger's log stops at lengths that are no multiple of 64, and {} is none",
+      .error("O1817", fmt::format("Sanger's log stops at lengths that are not a multiple of 64, such as {}",
                                   columns ? mask.columns() : mask.rows()))
       .note(fmt::format("{} = 64 x {} + {}", columns ? mask.columns() : mask.rows(),
                         (columns ? mask.columns() : mask.rows()) / kWordBits,

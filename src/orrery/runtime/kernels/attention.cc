@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/base/numbers/count.h"
 
 namespace orrery::kernels {
 namespace {
@@ -56,6 +57,7 @@ AttentionPart part_of(const Context& context, const Attention& x) {
   AttentionPart part;
   part.type = x.type;
   part.arithmetic = x.type == Type::kBf16 ? context.bf16() : Arithmetic::kF32;
+  part.products = &context.table().product[static_cast<int>(part.arithmetic)];
   part.heads = x.heads;
   part.key_heads = x.key_heads;
   part.queries = x.queries;
@@ -108,22 +110,18 @@ void place(const Attention& x, AttentionPart& part, Index batch, Index first_que
   part.end_query = end_query;
 }
 
-Index divided_up(Index a, Index b) {
-  return (a + b - 1) / b;
-}
-
 // How a head of keys is shared by parts: so many heads of queries and so many queries in each.
 struct Split {
   Index heads, queries, head_parts, query_parts;
 
   explicit Split(const Attention& x) {
     const Index group = x.heads / x.key_heads, tasks = std::max<Index>(1, x.batch * x.key_heads);
-    heads = divided_up(group, std::min(group, divided_up(kEnoughParts, tasks)));
-    head_parts = divided_up(group, heads);
-    const Index wanted = divided_up(kEnoughParts, tasks * head_parts);
+    heads = base::ceil_divide(group, std::min(group, base::ceil_divide(kEnoughParts, tasks)));
+    head_parts = base::ceil_divide(group, heads);
+    const Index wanted = base::ceil_divide(kEnoughParts, tasks * head_parts);
     const Index cuts = std::max<Index>(1, std::min(wanted, x.queries / (2 * kBackQueries)));
-    queries = std::max<Index>(1, divided_up(divided_up(x.queries, cuts), kBackQueries)) * kBackQueries;
-    query_parts = std::max<Index>(1, divided_up(x.queries, queries));
+    queries = std::max<Index>(1, base::ceil_divide(base::ceil_divide(x.queries, cuts), kBackQueries)) * kBackQueries;
+    query_parts = std::max<Index>(1, base::ceil_divide(x.queries, queries));
   }
   Index parts() const { return head_parts * query_parts; }
 };
@@ -166,8 +164,8 @@ void attend(Context& context, const Attention& x) {
   const Index wanted = context.threads() == 1 ? 1 : std::max<Index>(1, 4 * context.threads() / heads);
   const Index cuts = std::max<Index>(1, std::min(wanted, x.queries / kLeastQueries));
   // A part begins where a tile would: cuts do not change what a tile holds.
-  const Index queries = (divided_up(x.queries, cuts) + 63) / 64 * 64;
-  const Index parts = divided_up(x.queries, queries);
+  const Index queries = (base::ceil_divide(x.queries, cuts) + 63) / 64 * 64;
+  const Index parts = base::ceil_divide(x.queries, queries);
   context.pool().run(heads * parts, [&](Index task, int worker) {
     AttentionPart part = whole;
     const Index first = task % parts * queries;

@@ -17,7 +17,8 @@ struct Vectors {
 struct AttentionPart {
   Type type = Type::kF32;
   Arithmetic arithmetic = Arithmetic::kF32;
-  Index heads = 1, key_heads = 1;  // heads / key_heads heads of queries share one of keys and values
+  const ProductKernels* products = nullptr;  // of the arithmetic
+  Index heads = 1, key_heads = 1;            // heads / key_heads heads of queries share one of keys and values
   Index queries = 0, keys = 0, size = 0, value_size = 0;
   Index query_offset = 0;                   // query j stands at position j + offset among the keys
   Index reach_back = -1, reach_ahead = -1;  // sees keys at most so far behind and ahead of it; -1: all

@@ -65,8 +65,15 @@ struct ProductKernels {
   // beyond the last column.
   void (*pack_a)(const Panels&, std::uint32_t* out, Index row_units) = nullptr;
   void (*pack_b)(const Panels&, std::uint32_t* out) = nullptr;
-  void (*block)(const Block&) = nullptr;         // A's rows at kRowUnits
+  void (*block)(const Block&) = nullptr;         // A's rows at kRowUnits; null for kInt4
   void (*block_narrow)(const Block&) = nullptr;  // A's rows at kNarrowUnits; null for tiles
+  // Runs about `steps` independent multiply-adds; returns how many operations (two each) that were.
+  double (*spin)(Index steps) = nullptr;
+};
+
+// What an instruction set adds to a lower one: those that have elements.
+struct Products {
+  ProductKernels of[kArithmetics];
 };
 
 // Of a matrix: the bits of the largest magnitude (a NaN's are above infinity's), and of the least but 0, minus 1.
@@ -225,11 +232,10 @@ struct Table {
   bool (*keep_row_quickly)(const QuickKeep&) = nullptr;  // false: it is not certain, nothing counts
   // Bit i of bits[i / 16] is set when column i of the row is kept; columns up to a multiple of 128.
   void (*kept)(const DropPattern&, std::uint64_t row, Index columns, std::uint16_t* bits) = nullptr;
-  // Runs about `steps` independent multiply-adds of the arithmetic; returns how many operations (two each) that were.
-  double (*spin)(Arithmetic, Index steps) = nullptr;
 };
 
-// The table of a level; null when the level was not compiled (other processors).
+// The table of a level: that of the widest vectors it has, with the products of each instruction set it adds to them
+// (function_table.cc); null when the level was not compiled (other processors).
 const Table* table_of(Level level);
 
 }  // namespace orrery::kernels

@@ -1,4 +1,4 @@
-// Each thread runs the loop of kernel_spin.h, or its slices of the three arrays, at the same time as the others: cores
+// Each thread runs `spin` of kernel_product.h, or its slices of the three arrays, at the same time as the others: cores
 // that share an arithmetic unit, a clock or a memory show it. Each thread's rate is by its own time on a processor, so
 // that what other programs take does not count; rates add up. Of arithmetic the best run counts, as in probe.cc; of
 // memory the median, since threads that others keep from running at once share it with nobody.
@@ -43,7 +43,7 @@ double rate(Context& context, Arithmetic arithmetic) {
     context.pool().run(context.threads(), [&](std::int64_t, int worker) {
       Done& own = done[static_cast<std::size_t>(worker)];
       const double begin = thread_seconds();
-      own.amount += table.spin(arithmetic, steps);
+      own.amount += table.product[static_cast<int>(arithmetic)].spin(steps);
       own.seconds += thread_seconds() - begin;
     });
     double longest = 0;

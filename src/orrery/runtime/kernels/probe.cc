@@ -1,4 +1,4 @@
-// Peaks by the loops of kernel_spin.h; bandwidth by the loops of STREAM (J. McCalpin 1995), on plain arrays that the
+// Peaks by `spin` of kernel_product.h; bandwidth by the loops of STREAM (J. McCalpin 1995), on plain arrays that the
 // compiler vectorises for the machine it builds for: memory, not arithmetic, is the bound at the sizes that this is
 // meant for. The best run counts: what disturbs a measurement makes it longer.
 #include "orrery/runtime/kernels/probe.h"
@@ -24,7 +24,7 @@ double operations_per_second(const Table& table, Arithmetic arithmetic, double s
   double best = 0;
   for (int run = 0; run < kRuns;) {
     const double begin = thread_seconds();
-    const double operations = table.spin(arithmetic, steps);
+    const double operations = table.product[static_cast<int>(arithmetic)].spin(steps);
     const double took = thread_seconds() - begin;
     if (took < seconds) {
       steps *= 2;

@@ -13,6 +13,8 @@
 #include <cstring>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/runtime/kernels/element_pointer.h"
 
 namespace orrery::kernels {
 namespace {
@@ -41,18 +43,10 @@ bool is_whole(Precision precision) {
   return precision == Precision::kInt8 || precision == Precision::kUint8;
 }
 
-Index divided_up_of_product(Index a, Index b) {
-  return (a + b - 1) / b;
-}
-Index rounded_up(Index a, Index b) {
-  return divided_up_of_product(a, b) * b;
-}
+using base::ceil_divide;
 
-const void* moved(const void* data, Type type, Index elements) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + elements * bytes_of(type);
-}
-void* moved(void* data, Type type, Index elements) {
-  return data == nullptr ? nullptr : static_cast<char*>(data) + elements * bytes_of(type);
+Index rounded_up(Index a, Index b) {
+  return ceil_divide(a, b) * b;
 }
 
 // The depth cut into blocks, and where packed panels of B lie: block after block, panel after panel.
@@ -62,11 +56,11 @@ struct Depth {
 
   Index block_units() const { return kDepthUnits / kernels.units * kernels.units; }
   Index block() const { return Index{kDepthUnits} / kernels.units * kernels.elements; }
-  Index blocks() const { return std::max<Index>(1, divided_up_of_product(depth, block())); }
+  Index blocks() const { return std::max<Index>(1, ceil_divide(depth, block())); }
   Index begin(Index i) const { return i * block(); }
   Index length(Index i) const { return std::min(block(), depth - begin(i)); }
-  Index units(Index i) const { return divided_up_of_product(length(i), kernels.elements) * kernels.units; }
-  Index panels() const { return divided_up_of_product(columns, kernels.tile_columns); }
+  Index units(Index i) const { return ceil_divide(length(i), kernels.elements) * kernels.units; }
+  Index panels() const { return ceil_divide(columns, kernels.tile_columns); }
   Index panel(Index i) const { return (units(i) + kernels.header_units) * kernels.tile_columns; }
   Index offset(Index i) const { return i * panels() * (block_units() + kernels.header_units) * kernels.tile_columns; }
   Index total() const { return offset(blocks() - 1) + panels() * panel(blocks() - 1); }
@@ -74,7 +68,7 @@ struct Depth {
 
 void pack_all(Context& context, const Depth& depth, const Operand& b, Index batch, std::uint32_t* out) {
   constexpr Index kPanels = 8;  // in a task
-  const Index parts = divided_up_of_product(depth.panels(), kPanels);
+  const Index parts = ceil_divide(depth.panels(), kPanels);
   context.pool().run(batch * depth.blocks() * parts, [&](Index task, int) {
     const Index part = task % parts, block = task / parts % depth.blocks(), item = task / parts / depth.blocks();
     const Index column = part * kPanels * depth.kernels.tile_columns;
@@ -183,21 +177,21 @@ struct ProductRun {
 
   // Blocks of rows; of columns, too, when the rows alone do not keep all threads busy.
   void cut() {
-    row_blocks = divided_up_of_product(x.rows, block_rows());
+    row_blocks = ceil_divide(x.rows, block_rows());
     const bool whole_rows = x.normalise.out.data != nullptr;  // cannot be cut into columns
     if (whole_rows && context.threads() > 1) {
-      row_blocks = std::max(row_blocks, std::min<Index>(2 * context.threads(), divided_up_of_product(x.rows, kernels.tile_rows)));
+      row_blocks = std::max(row_blocks, std::min<Index>(2 * context.threads(), ceil_divide(x.rows, kernels.tile_rows)));
     }
-    row_block = divided_up_of_product(x.rows, row_blocks);
+    row_block = ceil_divide(x.rows, row_blocks);
     if (kernels.row_step > 1) row_block = std::min(rounded_up(row_block, kernels.tile_rows), x.rows);
-    row_blocks = divided_up_of_product(x.rows, row_block);
-    const Index groups = divided_up_of_product(x.columns, kGroup);
-    const Index wanted = divided_up_of_product(Index{4} * context.threads(), row_blocks * x.batch);
+    row_blocks = ceil_divide(x.rows, row_block);
+    const Index groups = ceil_divide(x.columns, kGroup);
+    const Index wanted = ceil_divide(Index{4} * context.threads(), row_blocks * x.batch);
     column_blocks = whole_rows || context.threads() == 1 ? 1 : std::min(groups, wanted);
-    column_block = divided_up_of_product(groups, column_blocks) * kGroup;
-    column_blocks = divided_up_of_product(x.columns, column_block);
+    column_block = ceil_divide(groups, column_blocks) * kGroup;
+    column_blocks = ceil_divide(x.columns, column_block);
     // Sums of a group are finished at once when there is one block of depth; else they wait for the last.
-    const Index group = divided_up_of_product(std::min(kGroup, x.columns), kernels.tile_columns) * kernels.tile_columns;
+    const Index group = ceil_divide(std::min(kGroup, x.columns), kernels.tile_columns) * kernels.tile_columns;
     at_once = depth.blocks() == 1 && !whole_rows;
     // Rows a power of two apart would fall into one set of a cache.
     sums_stride = (at_once ? group : std::min(column_block, depth.panels() * kernels.tile_columns)) + kLine;
@@ -331,7 +325,7 @@ namespace {
 Magnitudes magnitudes_of(Context& context, const Operand& m, Index rows, Index columns, Index batch) {
   constexpr Index kLines = 64;  // in a task
   const bool along = m.column_stride == 1;
-  const Index lines = along ? rows : columns, parts = divided_up_of_product(lines, kLines);
+  const Index lines = along ? rows : columns, parts = ceil_divide(lines, kLines);
   const Index line_stride = along ? m.row_stride : m.column_stride;
   std::atomic<std::uint32_t> largest = 0, least = UINT32_MAX;
   context.pool().run((m.batch_stride == 0 ? 1 : batch) * parts, [&](Index task, int) {

@@ -179,10 +179,10 @@ void check_options(const Shape& s, base::Diagnostics& found) {
   const bool known = s.activation == Activation::kRelu || s.activation == Activation::kGelu ||
                      s.activation == Activation::kSilu || s.activation == Activation::kGeluTanh;
   if (!known) {
-    found.error("O1510", "a layer whose activation is none").note("it is ReLU, GELU, GELU by tanh or SiLU");
+    found.error("O1510", "the activation of the layer is unknown").note("it is ReLU, GELU, GELU by tanh or SiLU");
   }
   if (s.type != Type::kF32 && s.type != Type::kBf16 && s.type != Type::kF16 && s.type != Type::kF64) {
-    found.error("O1510", "a layer of whole numbers").note("its type is fp32, bf16, fp16 or fp64");
+    found.error("O1510", "a layer does not compute in whole numbers").note("its type is fp32, bf16, fp16 or fp64");
   }
   if (!(s.epsilon >= 0) || !std::isfinite(s.epsilon))
     found.error("O1510", fmt::format("a norm's epsilon of {}", s.epsilon)).note("it is a number of at least 0");

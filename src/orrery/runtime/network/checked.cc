@@ -27,8 +27,8 @@ void check_tokens(const Tokens& tokens, const EmbeddingShape& shape, const char*
 base::Diagnostics checked(const Description& d) {
   base::Diagnostics found;
   const auto wrong = [&](const std::string& why) { found.error("O1640", why); };
-  if (d.width < 1) wrong("the model has no width");
-  if (d.embedding.words < 1) wrong("the model has no words");
+  if (d.width < 1) wrong("the width of the model is below 1");
+  if (d.embedding.words < 1) wrong("the vocabulary of the model is empty");
   if (d.encoder.layers < 1) wrong("the model has no layers");
   if (d.has_decoder() != d.later.has_value()) wrong("a decoder and its embedding go together");
   for (const StackShape* const stack : {&d.encoder, &d.decoder})
@@ -73,7 +73,7 @@ base::Diagnostics checked(const Labels& labels, const Batch& batch, const Descri
       return !(may_lack && label == kNoLabel) && (label < 0 || label >= d.head.outputs);
     });
     if (bad != list.end())
-      found.error("O1642", fmt::format("the label {} is none of the head's {}", *bad, d.head.outputs));
+      found.error("O1642", fmt::format("label {} does not exist: the head has {}", *bad, d.head.outputs));
   };
   switch (d.head.kind) {
     case HeadKind::kNone:

@@ -40,7 +40,7 @@ base::Diagnostics checked(const Tokens& tokens, const EmbeddingShape& shape) {
   const auto beyond = [&](const std::vector<std::int32_t>& list, Index most, const char* what) {
     const auto bad = std::find_if(list.begin(), list.end(), [&](std::int32_t id) { return id < 0 || id >= most; });
     if (bad != list.end())
-      found.error("O1641", fmt::format("{} {} is none of the model's {}", what, *bad, most))
+      found.error("O1641", fmt::format("{} {} does not exist: the model has {}", what, *bad, most))
           .hint("is the tokenizer that of the model? tokens that were added to one alone have no vector");
   };
   beyond(tokens.words, shape.words, "token");

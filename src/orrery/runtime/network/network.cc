@@ -126,7 +126,8 @@ void Network::gather(const float* hidden, const std::vector<Index>& rows) {
   const Index width = description_.width;
   picked_.resize(rows.size() * at_of_network(width));
   context_.pool().run(static_cast<Index>(rows.size()), [&](Index i, int) {
-    std::memcpy(picked_.data() + i * width, hidden + rows[at_of_network(i)] * width, at_of_network(width) * sizeof(float));
+    std::memcpy(picked_.data() + i * width, hidden + rows[at_of_network(i)] * width,
+                at_of_network(width) * sizeof(float));
   });
 }
 
@@ -218,7 +219,8 @@ double Network::learn(const Batch& batch, const Labels& labels, std::uint64_t se
   const Tokens& tokens = last_tokens(batch, d);
   spread_.assign(at_of_network(tokens.sequences * tokens.length * d.width), 0.0F);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    std::memcpy(spread_.data() + rows[i] * d.width, gradient_.data() + i * at_of_network(d.width), at_of_network(d.width) * sizeof(float));
+    std::memcpy(spread_.data() + rows[i] * d.width, gradient_.data() + i * at_of_network(d.width),
+                at_of_network(d.width) * sizeof(float));
 
   const float* above = spread_.data();
   if (decoder_) {

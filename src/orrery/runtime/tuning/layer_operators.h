@@ -1,5 +1,5 @@
 // A layer as the operators that a framework without fusion launches, forward and backward, and as the steps that they
-// are made of. What a level of fusion moves follows from these by counting (ledger.h).
+// are made of. What a level of fusion moves follows from these by counting (operator_profile.h).
 //
 // An operator alone reads its operands and writes its results; so does a kernel of several, but it may cut them in
 // other places: where a layer normalisation alone keeps its input, mean and deviation for the backward pass,

@@ -9,7 +9,7 @@
 #include "orrery/runtime/tuning/contractions/contraction_layouts.h"
 #include "orrery/runtime/tuning/fused_kernels.h"
 #include "orrery/runtime/tuning/kernel_space.h"
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 #include "orrery/runtime/tuning/selection/factor_graph.h"
 
 namespace orrery::tuning {
@@ -203,9 +203,9 @@ Measured kernel(const Operator& op, const KernelSpace& space, const Sizes& sizes
   }
 }
 
-// Operations of each operator, as the ledger counts them.
-double flop_of(const Ledger& counted, const std::string& name) {
-  for (const LedgerRow& row : counted.operators)
+// Operations of each operator, as the operator profile counts them.
+double flop_of(const OperatorProfile& counted, const std::string& name) {
+  for (const ProfileRow& row : counted.operators)
     if (row.name == name) return static_cast<double>(row.flop);
   return 0;
 }
@@ -221,7 +221,7 @@ Measurements modelled(const Graph& graph, const machine::Accelerator& accelerato
   shape.batch = graph.sizes['b'], shape.length = graph.sizes['j'], shape.heads = graph.sizes['h'];
   shape.width = graph.sizes['i'], shape.hidden = graph.sizes['u'];
   shape.activation = kernels::Activation::kRelu;
-  const Ledger counted = ledger(options);
+  const OperatorProfile counted = operator_profile(options);
   for (const Operator& op : graph.operators) {
     if (op.kind != Kind::kContraction && op.kind != Kind::kKernel) continue;
     if (out.tables.contains(op.benchmark())) continue;

@@ -10,7 +10,7 @@
 #include "orrery/runtime/tuning/contractions/contraction_layouts.h"
 #include "orrery/runtime/tuning/kernel_space.h"
 #include "orrery/runtime/tuning/layers_test_util.h"
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 #include "orrery/runtime/tuning/selection/layout_selection.h"
 
 namespace orrery::tuning {
@@ -66,13 +66,14 @@ TEST(ModelledTimes, AreOfEveryLayoutAndTheBestIsTheRooflines) {
   EXPECT_TRUE(make_problem(graph, times).factors.sums_fit());
 }
 
-// What a kernel must move, it moves, and where nothing is reduced no more: the ledger's words, counted elsewhere.
-TEST(ModelledTimes, OfKernelsAreAtLeastTheLedgersWordsOverTheBandwidth) {
+// What a kernel must move, it moves, and where nothing is reduced no more: the operator profile's words, counted
+// elsewhere.
+TEST(ModelledTimes, OfKernelsAreAtLeastTheProfilesWordsOverTheBandwidth) {
   for (const auto& [batch, length] : {std::pair(8, 512), {96, 128}, {3, 40}}) {
     const Graph graph = graph_of(batch, length);
     const Measurements times = modelled(graph, v100(), Precision::kBf16);
-    const Ledger counted = ledger(substation_layer(batch, length));
-    for (const LedgerRow& row : counted.operators) {
+    const OperatorProfile counted = operator_profile(substation_layer(batch, length));
+    for (const ProfileRow& row : counted.operators) {
       const Operator* const op = graph.find(row.name);
       if (op == nullptr || op->kind != Kind::kKernel) continue;
       const double moved = 2.0 * static_cast<double>(row.words()) / (900e9 * 0.85) * kPerSecond;

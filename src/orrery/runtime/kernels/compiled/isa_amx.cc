@@ -1,9 +1,9 @@
-// The kernels, compiled for one instruction set; the flags are in the list of CMakeLists.txt.
-#include "orrery/runtime/kernels/compiled/kernel_table.h"
+// Products by the tiles of AMX.
+#include "orrery/runtime/kernels/compiled/kernel_tile_product.h"
 
 namespace orrery::kernels {
 
-extern const Table kAmxTable;
-constinit const Table kAmxTable = table_for(Level::kAmx);
+extern const Products kTileProducts;
+constinit const Products kTileProducts = tile_products();
 
 }  // namespace orrery::kernels

@@ -1,10 +1,9 @@
-// The kernels for tiles in plain C++, on any processor: what runs on AMX but for the instructions themselves.
-#define ORRERY_EMULATED_TILES
-#include "orrery/runtime/kernels/compiled/kernel_table.h"
+// Products by tiles in plain C++, on any processor: what runs on AMX but for the instructions themselves.
+#include "orrery/runtime/kernels/compiled/kernel_tile_product.h"
 
 namespace orrery::kernels {
 
-extern const Table kAmxEmulatedTable;
-constinit const Table kAmxEmulatedTable = table_for(Level::kAmxEmulated);
+extern const Products kEmulatedTileProducts;
+constinit const Products kEmulatedTileProducts = tile_products();
 
 }  // namespace orrery::kernels

@@ -138,9 +138,7 @@ inline Index forward_scratch(Index keys, Index size, Index value_size) {
 }
 
 inline void attention(const AttentionPart& x) {
-  ProductKernels table[kArithmetics];
-  fill_products(table);
-  const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
+  const ProductKernels& kernels = *x.products;
   const Index key_head = x.head / (x.heads / x.key_heads);
   const Index end_query = least(x.end_query, x.valid_queries);
   clear_padding(x, end_query);

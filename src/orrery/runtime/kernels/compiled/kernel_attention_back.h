@@ -192,9 +192,7 @@ inline bool tile_is_kept(const AttentionPart& x, Index head, Index query, Index 
 }
 
 inline void attention_back(const AttentionPart& x) {
-  ProductKernels table[kArithmetics];
-  fill_products(table);
-  const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
+  const ProductKernels& kernels = *x.products;
   const BackScratch s = back_scratch(x);
   const Index key_head = x.head / (x.heads / x.key_heads);
   const Index end_query = most(x.first_query, least(x.end_query, x.valid_queries));

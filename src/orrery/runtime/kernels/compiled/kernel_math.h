@@ -17,7 +17,7 @@
 namespace orrery::kernels {
 namespace {
 
-inline F exponential(F x) {
+__attribute__((always_inline)) inline F exponential(F x) {
   // Beyond these the result is 0 or infinite; NaN stays, since it is the second argument.
   const F y = smaller(all(89.0F), larger(all(-105.0F), x));
   const F n = nearest(y * 1.44269504088896341F);

@@ -241,21 +241,6 @@ void pack_a_from(const Panels& x, std::uint32_t* out, Index row_units) {
   }
 }
 
-// Of kLanes columns of a packed panel: -128 times their sums.
-#if defined(__AVX512VNNI__)
-inline U negative_sums(const std::uint32_t* units, Index count, Index stride) {
-  __m512i sums = _mm512_setzero_si512();
-  for (Index u = 0; u < count; ++u) {
-    sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(1), (__m512i)load(units + u * stride));
-  }
-  return (U)_mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sums, 7));
-}
-#else
-inline U negative_sums(const std::uint32_t*, Index, Index) {
-  return U{};
-}
-#endif
-
 template <class Source>
 void pack_b_from(const Panels& x, std::uint32_t* out) {
   using Units = typename Source::Units;
@@ -286,10 +271,7 @@ void pack_b_from(const Panels& x, std::uint32_t* out) {
     for (Index column = 0; column < x.rows; column += kColumns) {
       for (int half = 0; half < 2; ++half) {
         std::uint32_t* to = place(column) + half * kLanes;
-        if constexpr (requires { Units::header(to, units, kColumns); })
-          store(to - kColumns, Units::header(to, units, kColumns));
-        else
-          store(to - kColumns, negative_sums(to, units, kColumns));
+        store(to - kColumns, Units::header(to, units, kColumns));
       }
     }
   }

@@ -7,19 +7,13 @@
 // row-major A is packed by copying, any other by transposing small squares.
 //
 // A unit has 32 bits and holds as many elements as the instruction sums at once, so one loop serves fp32 (1 element),
-// bf16 by vdpbf16ps (2), int8 through int16 (2) and int8 by vpdpbusd (4). vpdpbusd multiplies unsigned by signed: A is
-// packed as a + 128, and each panel of B begins with -128 times the sums of its columns, where the sums of a tile
-// start; unsigned A as it is.
+// int8 through int16 (2), bf16 by vdpbf16ps (2; isa_avx512_bf16.cc) and int8 by vpdpbusd (4; isa_avx512_vnni.cc).
 //
 // Sources: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008); BLIS.
 // Cost: 2 M N K operations; packing moves each element of A and B once a block.
 #pragma once
 
 #include "orrery/runtime/kernels/compiled/kernel_pack.h"
-#if defined(__AMX_BF16__) || defined(ORRERY_EMULATED_TILES)
-#define ORRERY_TILES
-#include "orrery/runtime/kernels/compiled/kernel_tile_product.h"
-#endif
 
 namespace orrery::kernels {
 namespace {
@@ -47,33 +41,14 @@ struct Int16Units : LaneUnits {
   static I step(I sum, U a, U b) { return dot_int16(sum, a, b); }
 };
 
-#if defined(__AVX512BF16__)
-struct Bf16Units : LaneUnits {
-  using Sum = F;
-  static constexpr int kElements = 2;
-  static F step(F sum, U a, U b) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
-};
-#endif
-
-#if defined(__AVX512VNNI__)
-struct Uint8Units : LaneUnits {
-  using Sum = I;
-  static constexpr int kElements = 4;
-  static I step(I sum, U a, U b) { return (I)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b); }
-};
-struct Int8Units : Uint8Units {
-  static constexpr int kHeader = 1;
-};
-#endif
-
-#if defined(__AVX2__) && !defined(__AVX512VNNI__)
-#define ORRERY_NIBBLES
+#if defined(__AVX2__)
 // Numbers from -8 to 7 by vpmaddubsw, which adds two products of a byte without sign and one with to 16 bits: twice as
 // many as the way through int16. The left operand is packed as a + 8; sums stay in 16 bits, two a unit, and begin with
 // -8 times those of the columns: up to (32 + 60) depth, so that a depth of 256 is far from their end.
 struct NibbleUnits : LaneUnits {
   using Sum = I;
   static constexpr int kElements = 4, kHeader = 1;
+  static constexpr bool kNarrowOnly = true;  // kInt4Depth is far below kNarrowDepth
 #if defined(__AVX512F__)
   static I step(I sum, U a, U b) {
     return (I)_mm512_add_epi16((__m512i)sum, _mm512_maddubs_epi16((__m512i)a, (__m512i)b));
@@ -207,6 +182,29 @@ void block(const Block& x) {
   }
 }
 
+// The rate of multiply-adds that nothing holds up: twelve independent chains in registers. The operations that a second
+// of this makes is the peak that products are measured against.
+template <class Units>
+double spin(Index steps) {
+  constexpr int kChains = 12;
+  typename Units::Sum sums[kChains];
+#pragma GCC unroll 12
+  for (int i = 0; i < kChains; ++i) sums[i] = (typename Units::Sum)U{};
+  U a = all_bits(0x3c003c00U), b = all_bits(0x3c003c00U);
+  for (Index step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i) {
+      keep_unknown(a);  // else the compiler multiplies once for all chains
+      sums[i] = Units::step(sums[i], a, b);
+    }
+  }
+  U result = {};
+#pragma GCC unroll 12
+  for (int i = 0; i < kChains; ++i) result += (U)sums[i];
+  keep_unknown(result);
+  return 2.0 * Units::kElements * kLanes * kChains * static_cast<double>(steps);
+}
+
 template <class Units>
 constexpr ProductKernels product_kernels(void (*pack_a)(const Panels&, std::uint32_t*, Index),
                                          void (*pack_b)(const Panels&, std::uint32_t*)) {
@@ -217,8 +215,9 @@ constexpr ProductKernels product_kernels(void (*pack_a)(const Panels&, std::uint
   kernels.header_units = Units::kHeader;
   kernels.pack_a = pack_a;
   kernels.pack_b = pack_b;
-  kernels.block = block<Units, kRowUnits>;
+  if constexpr (!requires { Units::kNarrowOnly; }) kernels.block = block<Units, kRowUnits>;
   kernels.block_narrow = block<Units, kNarrowUnits>;
+  kernels.spin = spin<Units>;
   return kernels;
 }
 
@@ -237,20 +236,10 @@ constexpr void fill_products(ProductKernels* table) {
   const auto of = [&](Arithmetic arithmetic) -> ProductKernels& { return table[static_cast<int>(arithmetic)]; };
   of(Arithmetic::kF32) = float_kernels<FloatFromFloat<FloatUnits>, FloatFromBf16<FloatUnits>>();
   of(Arithmetic::kBf16Wide) = float_kernels<FloatFromRoundedFloat<FloatUnits>, FloatFromBf16<FloatUnits>>();
-#if defined(__AVX512BF16__)
-  of(Arithmetic::kBf16Dot) = float_kernels<PairsFromFloat<Bf16Units>, PairsFromBf16<Bf16Units>>();
-#endif
-#if defined(ORRERY_TILES)
-  fill_tile_products(table);
-#elif defined(__AVX512VNNI__)
-  of(Arithmetic::kInt8) = byte_kernels<Quads<Int8Units, 0x80808080U>, Quads<Int8Units>>();
-  of(Arithmetic::kUint8) = byte_kernels<Quads<Uint8Units>, Quads<Uint8Units>>();
-#else
   using Signed = PairsFromBytes<Int16Units, std::int8_t>;
   of(Arithmetic::kInt8) = byte_kernels<Signed, Signed>();
   of(Arithmetic::kUint8) = byte_kernels<PairsFromBytes<Int16Units, std::uint8_t>, Signed>();
-#endif
-#if defined(ORRERY_NIBBLES)
+#if defined(__AVX2__)
   of(Arithmetic::kInt4) = byte_kernels<Nibbles<NibbleUnits>, Quads<NibbleUnits>>();
 #endif
 }

@@ -120,9 +120,7 @@ void each_kept_block(const AttentionPart& x, Index j, Range keys, const Visit& f
 }
 
 inline void pruned_blocks(const AttentionPart& x) {
-  ProductKernels table[kArithmetics];
-  fill_products(table);
-  const ProductKernels& kernels = table[static_cast<int>(x.arithmetic)];
+  const ProductKernels& kernels = *x.products;
   BlockScratch s;
   cut_blocks(x, x.scratch, s);
   const Index key_head = x.head / (x.heads / x.key_heads), block = x.kept->block;

@@ -26,7 +26,7 @@ __attribute__((always_inline)) inline void each_vector(Index columns, Function f
 }
 
 template <class Element>
-F take(const Element* p, int n) {
+__attribute__((always_inline)) inline F take(const Element* p, int n) {
   return n == kLanes ? load_as_float(p) : load_as_float(p, n);
 }
 template <class Element>

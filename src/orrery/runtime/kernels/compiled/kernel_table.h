@@ -9,7 +9,6 @@
 #include "orrery/runtime/kernels/compiled/kernel_pruned_blocks.h"
 #include "orrery/runtime/kernels/compiled/kernel_rotary.h"
 #include "orrery/runtime/kernels/compiled/kernel_rows.h"
-#include "orrery/runtime/kernels/compiled/kernel_spin.h"
 #include "orrery/runtime/kernels/compiled/kernel_strided.h"
 
 namespace orrery::kernels {
@@ -58,7 +57,6 @@ consteval Table table_for(Level level) {
   table.keep_row = keep_row;
   table.keep_row_quickly = keep_row_quickly;
   table.kept = kept;
-  table.spin = spin;
   return table;
 }
 

@@ -190,6 +190,19 @@ inline void pack_b_planes(const Panels& x, std::uint32_t* out) {
   x.type == Type::kF32 ? Planes<PlaneFromFloat>::pack_b(x, out) : Planes<PlaneFromBf16>::pack_b(x, out);
 }
 
+// Operations of products that nothing holds up.
+template <class Units>
+double spin_tiles(Index steps) {
+  Tiles tiles;
+  tiles.zero<4>(), tiles.zero<5>(), tiles.zero<6>(), tiles.zero<7>();
+  each_sum<2, 2>([&]<int kSum, int, int>() { tiles.zero<kSum>(); });
+  for (Index step = 0; step < steps; step += 4) {
+    each_sum<2, 2>([&]<int kSum, int kA, int kB>() { Units::template dot<kSum, kA, kB>(tiles); });
+  }
+  constexpr double kOperations = 2.0 * Units::kElements * kTileUnits * kTileUnits * kTileUnits / Units::kProducts;
+  return kOperations * 4 * static_cast<double>((steps + 3) / 4);
+}
+
 template <class Units>
 constexpr ProductKernels tile_kernels(void (*pack_a)(const Panels&, std::uint32_t*, Index),
                                       void (*pack_b)(const Panels&, std::uint32_t*)) {
@@ -202,32 +215,22 @@ constexpr ProductKernels tile_kernels(void (*pack_a)(const Panels&, std::uint32_
   kernels.pack_a = pack_a;
   kernels.pack_b = pack_b;
   kernels.block = tile_block<Units>;
+  kernels.spin = spin_tiles<Units>;
   return kernels;
 }
 
-constexpr void fill_tile_products(ProductKernels* table) {
+consteval Products tile_products() {
   using Units = TileBf16Units;
-  table[static_cast<int>(Arithmetic::kF32Tiles)] = tile_kernels<TileFloatUnits>(pack_a_planes, pack_b_planes);
-  table[static_cast<int>(Arithmetic::kBf16Tiles)] =
-      tile_kernels<Units>(pack_a_float<PairsFromFloat<Units>, PairsFromBf16<Units>>,
-                          pack_b_float<PairsFromFloat<Units>, PairsFromBf16<Units>>);
-  table[static_cast<int>(Arithmetic::kInt8)] =
+  Products products;
+  const auto of = [&](Arithmetic arithmetic) -> ProductKernels& { return products.of[static_cast<int>(arithmetic)]; };
+  of(Arithmetic::kF32Tiles) = tile_kernels<TileFloatUnits>(pack_a_planes, pack_b_planes);
+  of(Arithmetic::kBf16Tiles) = tile_kernels<Units>(pack_a_float<PairsFromFloat<Units>, PairsFromBf16<Units>>,
+                                                   pack_b_float<PairsFromFloat<Units>, PairsFromBf16<Units>>);
+  of(Arithmetic::kInt8) =
       tile_kernels<TileInt8Units>(pack_a_from<Quads<TileInt8Units>>, pack_b_from<Quads<TileInt8Units>>);
-  table[static_cast<int>(Arithmetic::kUint8)] =
+  of(Arithmetic::kUint8) =
       tile_kernels<TileUint8Units>(pack_a_from<Quads<TileUint8Units>>, pack_b_from<Quads<TileUint8Units>>);
-}
-
-// Operations of products that nothing holds up (kernel_spin.h).
-template <class Units>
-double spin_tiles(Index steps) {
-  Tiles tiles;
-  tiles.zero<4>(), tiles.zero<5>(), tiles.zero<6>(), tiles.zero<7>();
-  each_sum<2, 2>([&]<int kSum, int, int>() { tiles.zero<kSum>(); });
-  for (Index step = 0; step < steps; step += 4) {
-    each_sum<2, 2>([&]<int kSum, int kA, int kB>() { Units::template dot<kSum, kA, kB>(tiles); });
-  }
-  constexpr double kOperations = 2.0 * Units::kElements * kTileUnits * kTileUnits * kTileUnits / Units::kProducts;
-  return kOperations * 4 * static_cast<double>((steps + 3) / 4);
+  return products;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "orrery/runtime/kernels/dropout.h"
+#include "orrery/runtime/kernels/element_pointer.h"
 #include "orrery/runtime/kernels/types.h"
 
 namespace orrery::kernels::plain {
@@ -37,13 +38,6 @@ void store(void* data, Type type, Index i, Real x) {
     default:
       static_cast<float*>(data)[i] = static_cast<float>(x);
   }
-}
-
-inline void* moved(void* data, Type type, Index elements) {
-  return data == nullptr ? nullptr : static_cast<char*>(data) + elements * bytes_of(type);
-}
-inline const void* moved(const void* data, Type type, Index elements) {
-  return moved(const_cast<void*>(data), type, elements);
 }
 
 // f(Real{}) for the type in which tensors of `type` are summed.

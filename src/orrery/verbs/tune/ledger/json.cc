@@ -5,34 +5,34 @@
 namespace orrery::verbs {
 namespace {
 
-using tuning::LedgerRow;
-using tuning::LedgerTotals;
 using tuning::MovedRow;
+using tuning::ProfileRow;
+using tuning::ProfileTotals;
 
 const char* pass(bool backward) {
   return backward ? "backward" : "forward";
 }
 
-Record<LedgerRow> row() {
-  const auto product = [](const LedgerRow& r) { return r.what == tuning::Class::kContraction; };
+Record<ProfileRow> row() {
+  const auto product = [](const ProfileRow& r) { return r.what == tuning::Class::kContraction; };
   return {
-      {"name", "Substation's, where it has one; else those of the elementary operators.", &LedgerRow::name},
-      {"class", "Of the work.", [](const LedgerRow& r) { return class_name(r.what); },
+      {"name", "Substation's, where it has one; else those of the elementary operators.", &ProfileRow::name},
+      {"class", "Of the work.", [](const ProfileRow& r) { return class_name(r.what); },
        OneOf{{"tensor_contraction", "statistical_normalization", "element_wise"}}},
-      {"pass", "When it runs.", [](const LedgerRow& r) { return pass(r.backward); }, OneOf{{"forward", "backward"}}},
-      {"einsum", "Of a contraction.", &LedgerRow::einsum, when(product)},
-      {"m", "Of a contraction, as of `n`, `k` and `batch`: 2 m n k batch operations.", &LedgerRow::m, when(product)},
-      {"n", "See `m`.", &LedgerRow::n, when(product)},
-      {"k", "See `m`.", &LedgerRow::k, when(product)},
-      {"batch", "See `m`.", &LedgerRow::batch, when(product)},
-      {"space", "Letters of the iteration space.", &LedgerRow::space},
-      {"reduced", "Those of them that a kernel sums or normalises over.", &LedgerRow::reduced},
-      {"elementary", "Names of the elementary operators that it does, or parts of them.", &LedgerRow::operators},
-      {"flop", "Operations.", &LedgerRow::flop},
-      {"flop_seen", "Of these, without scores that a mask hides.", &LedgerRow::flop_seen},
-      {"words_read", "Each operand once.", &LedgerRow::words_read},
-      {"words_written", "Each result once.", &LedgerRow::words_written},
-      {"words_unread", "Of the words written, those that nothing reads.", &LedgerRow::words_unread}};
+      {"pass", "When it runs.", [](const ProfileRow& r) { return pass(r.backward); }, OneOf{{"forward", "backward"}}},
+      {"einsum", "Of a contraction.", &ProfileRow::einsum, when(product)},
+      {"m", "Of a contraction, as of `n`, `k` and `batch`: 2 m n k batch operations.", &ProfileRow::m, when(product)},
+      {"n", "See `m`.", &ProfileRow::n, when(product)},
+      {"k", "See `m`.", &ProfileRow::k, when(product)},
+      {"batch", "See `m`.", &ProfileRow::batch, when(product)},
+      {"space", "Letters of the iteration space.", &ProfileRow::space},
+      {"reduced", "Those of them that a kernel sums or normalises over.", &ProfileRow::reduced},
+      {"elementary", "Names of the elementary operators that it does, or parts of them.", &ProfileRow::operators},
+      {"flop", "Operations.", &ProfileRow::flop},
+      {"flop_seen", "Of these, without scores that a mask hides.", &ProfileRow::flop_seen},
+      {"words_read", "Each operand once.", &ProfileRow::words_read},
+      {"words_written", "Each result once.", &ProfileRow::words_written},
+      {"words_unread", "Of the words written, those that nothing reads.", &ProfileRow::words_unread}};
 }
 
 Record<JudgedOperator> judged() {
@@ -47,15 +47,15 @@ Record<JudgedOperator> judged() {
   return out;
 }
 
-Record<LedgerTotals> sums() {
-  return {{"flop", "Operations of all operators.", &LedgerTotals::flop},
-          {"flop_contractions", "Of contractions alone.", &LedgerTotals::flop_contractions},
-          {"flop_seen", "Without scores that a mask hides.", &LedgerTotals::flop_seen},
-          {"words_contractions", "Read and written by contractions.", &LedgerTotals::words_contractions},
-          {"words_unfused", "Contractions, and each other operator alone.", &LedgerTotals::words_unfused},
-          {"words_fused", "Contractions and fused kernels: `operators`.", &LedgerTotals::words_fused},
-          {"words_minimal", "Of `minimal`.", &LedgerTotals::words_minimal},
-          {"words_compulsory", "Inputs, weights, outputs and gradients alone.", &LedgerTotals::words_compulsory}};
+Record<ProfileTotals> sums() {
+  return {{"flop", "Operations of all operators.", &ProfileTotals::flop},
+          {"flop_contractions", "Of contractions alone.", &ProfileTotals::flop_contractions},
+          {"flop_seen", "Without scores that a mask hides.", &ProfileTotals::flop_seen},
+          {"words_contractions", "Read and written by contractions.", &ProfileTotals::words_contractions},
+          {"words_unfused", "Contractions, and each other operator alone.", &ProfileTotals::words_unfused},
+          {"words_fused", "Contractions and fused kernels: `operators`.", &ProfileTotals::words_fused},
+          {"words_minimal", "Of `minimal`.", &ProfileTotals::words_minimal},
+          {"words_compulsory", "Inputs, weights, outputs and gradients alone.", &ProfileTotals::words_compulsory}};
 }
 
 Record<LedgerAnswer> config() {
@@ -99,12 +99,12 @@ Record<LedgerAnswer> result() {
   return {
       {"operators", "Contractions and fused kernels in launch order.", &L::operators, judged()},
       {"elementary", "Operators that are no contractions, each alone.",
-       [](const L& a) -> const std::vector<LedgerRow>& { return a.ledger.elementary; }, row()},
+       [](const L& a) -> const std::vector<ProfileRow>& { return a.ledger.elementary; }, row()},
       {"minimal", "Operators of the minimal level.",
        [](const L& a) -> const std::vector<MovedRow>& { return a.ledger.minimal; }, moved},
-      {"totals", "Of both passes.", [](const L& a) -> const LedgerTotals& { return a.ledger.total; }, sums()},
-      {"forward", "Of the forward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.forward; }, sums()},
-      {"backward", "Of the backward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.backward; },
+      {"totals", "Of both passes.", [](const L& a) -> const ProfileTotals& { return a.ledger.total; }, sums()},
+      {"forward", "Of the forward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.forward; }, sums()},
+      {"backward", "Of the backward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.backward; },
        sums()},
       {"weights", "Words of weights, biases and norms.", [](const L& a) { return a.ledger.weights; }},
       {"machine", "Against which operators are held.", std::identity(), machine},

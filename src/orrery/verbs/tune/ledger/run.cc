@@ -14,7 +14,7 @@ namespace {
 
 using machine::Precision;
 
-double modelled_seconds(const tuning::LedgerRow& row, const machine::Roofline& roofline, const tuning::Rates& peaks,
+double modelled_seconds(const tuning::ProfileRow& row, const machine::Roofline& roofline, const tuning::Rates& peaks,
                         Precision precision) {
   if (row.what == tuning::Class::kContraction)
     return roofline.matrix_product_seconds({row.batch, row.m, row.n, row.k, precision});
@@ -22,9 +22,9 @@ double modelled_seconds(const tuning::LedgerRow& row, const machine::Roofline& r
   return std::max(roofline.memory_bound_seconds(bytes), static_cast<double>(row.flop) / peaks.flop_per_s);
 }
 
-tuning::Ledger counted(const tuning::LayerOptions& options) {
+tuning::OperatorProfile counted(const tuning::LayerOptions& options) {
   try {
-    return tuning::ledger(options);
+    return tuning::operator_profile(options);
   } catch (const base::OverflowError&) {
     const layer::Shape& s = options.shape;
     base::Diagnostics found;
@@ -62,7 +62,7 @@ LedgerAnswer tune_ledger(const LedgerRequest& request) {
   out.peaks = {machine.accelerator.peak(out.precision), machine.accelerator.memory_bytes_per_s,
                machine::bytes_per_element(out.precision)};
   const machine::Roofline roofline(machine.accelerator);
-  for (const tuning::LedgerRow& row : out.ledger.operators) {
+  for (const tuning::ProfileRow& row : out.ledger.operators) {
     JudgedOperator one{row};
     one.seconds = modelled_seconds(row, roofline, out.peaks, out.precision);
     const double bytes = out.bytes(row.words());

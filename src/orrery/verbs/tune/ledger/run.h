@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/describe/machine/operator_model.h"
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 #include "orrery/verbs/tune/runnable_layer.h"
 
 namespace orrery::verbs {
@@ -21,7 +21,7 @@ struct LedgerRequest {
 };
 
 struct JudgedOperator {
-  tuning::LedgerRow row;
+  tuning::ProfileRow row;
   double seconds = 0;    // modelled
   double intensity = 0;  // operations a byte
   tuning::Efficiency at;
@@ -30,7 +30,7 @@ struct JudgedOperator {
 struct LedgerAnswer {
   RunnableLayer layer;
   tuning::LayerOptions options;
-  tuning::Ledger ledger;
+  tuning::OperatorProfile ledger;
   std::vector<JudgedOperator> operators;
   std::string machine;
   bool measured = false;  // its peaks, by this run; else they are figures of the catalogue or a file

@@ -25,7 +25,7 @@ const JudgedOperator* find(const LedgerAnswer& answer, std::string_view name) {
 
 TEST(TuneLedger, OfBertLargeHasSubstationsTotals) {
   const LedgerAnswer answer = tune_ledger(on_v100("bert-large"));
-  const tuning::LedgerTotals& all = answer.ledger.total;
+  const tuning::ProfileTotals& all = answer.ledger.total;
   EXPECT_EQ(answer.operators.size(), 32u);
   EXPECT_EQ(all.flop_contractions, 335'007'449'088);
   EXPECT_EQ(all.words_unfused, 1'317'089'280);

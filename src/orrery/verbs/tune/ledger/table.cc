@@ -10,7 +10,7 @@ namespace orrery::verbs {
 namespace {
 
 using base::Count;
-using tuning::LedgerTotals;
+using tuning::ProfileTotals;
 
 std::string mega(Count words) {
   return fmt::format("{:.3f}", static_cast<double>(words) / 1e6);
@@ -41,12 +41,12 @@ std::string operators(const LedgerAnswer& answer) {
 }
 
 std::string totals(const LedgerAnswer& answer) {
-  const tuning::Ledger& l = answer.ledger;
-  constexpr std::array<std::pair<const char*, Count LedgerTotals::*>, 4> kLevels = {
-      {{"unfused", &LedgerTotals::words_unfused},
-       {"fused", &LedgerTotals::words_fused},
-       {"minimal", &LedgerTotals::words_minimal},
-       {"compulsory", &LedgerTotals::words_compulsory}}};
+  const tuning::OperatorProfile& l = answer.ledger;
+  constexpr std::array<std::pair<const char*, Count ProfileTotals::*>, 4> kLevels = {
+      {{"unfused", &ProfileTotals::words_unfused},
+       {"fused", &ProfileTotals::words_fused},
+       {"minimal", &ProfileTotals::words_minimal},
+       {"compulsory", &ProfileTotals::words_compulsory}}};
   Table table;
   table.header = {"words", "forward Mwords", "backward Mwords", "both", "GB", "of unfused %"};
   for (const auto& [name, part] : kLevels)

@@ -80,16 +80,16 @@ Record<JudgedMode> mode() {
            }}};
 }
 
-Record<tuning::Relayout> transposition() {
-  return {{"variable", "The tensor.", &tuning::Relayout::variable},
-          {"reader", "The operator that reads it so.", &tuning::Relayout::reader},
-          {"from", "The layout that it was made in.", &tuning::Relayout::from},
-          {"to", "The layout that it is read in.", &tuning::Relayout::to},
+Record<tuning::LayoutConversion> transposition() {
+  return {{"variable", "The tensor.", &tuning::LayoutConversion::variable},
+          {"reader", "The operator that reads it so.", &tuning::LayoutConversion::reader},
+          {"from", "The layout that it was made in.", &tuning::LayoutConversion::from},
+          {"to", "The layout that it is read in.", &tuning::LayoutConversion::to},
           {"time_ms", "Modelled: it is read and written once.",
-           [](const tuning::Relayout& one) { return tuning::ms(one.time); }}};
+           [](const tuning::LayoutConversion& one) { return tuning::ms(one.time); }}};
 }
 
-Record<Relayouts> with_relayouts() {
+Record<Relayouts> with_conversions() {
   return {
       {"time_ms", "Of operators and transpositions; null where nothing is allowed or found.",
        [](const Relayouts& r) { return r.selection ? std::optional(tuning::ms(r.selection->time)) : std::nullopt; }},
@@ -97,7 +97,9 @@ Record<Relayouts> with_relayouts() {
       {"lower_bound_ms", "No choice with them takes less.", [](const Relayouts& r) { return tuning::ms(r.bound); }},
       {"proven", "Whether a limit left it undecided is false.", [](const Relayouts& r) { return r.proven; }},
       {"transpositions", "Which tensors, for whom.",
-       [](const Relayouts& r) { return r.selection ? r.selection->relayouts : std::vector<tuning::Relayout>(); },
+       [](const Relayouts& r) {
+         return r.selection ? r.selection->conversions : std::vector<tuning::LayoutConversion>();
+       },
        transposition()}};
 }
 
@@ -168,7 +170,7 @@ Record<TunedSelection> result() {
       {"why", "With `--why`: the best choice with each layout asked for.", why, alternative()},
       {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
       {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
-       [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
+       [](const TunedSelection& a) { return a.relayouts; }, with_conversions()},
       {"plan",
        "Of a folder that was measured here, built-in layer included: what `tune run` trains by; null otherwise.",
        [](const TunedSelection& a) { return a.plan; }, layer_plan()},

@@ -13,9 +13,9 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/limits/certificate.h"
 #include "orrery/runtime/tuning/selection/factor_conflict.h"
+#include "orrery/runtime/tuning/selection/layout_conversion.h"
 #include "orrery/runtime/tuning/selection/layout_selection.h"
 #include "orrery/runtime/tuning/selection/path_modes.h"
-#include "orrery/runtime/tuning/selection/relayout.h"
 #include "orrery/verbs/tune/layer_plan.h"
 #include "orrery/verbs/tune/select/select_modelled.h"
 
@@ -51,7 +51,7 @@ struct Alternative {
 // The best choice where tensors may be transposed between operators.
 struct Relayouts {
   double bytes_per_s = 0;
-  std::optional<tuning::RelayoutSelection> selection;
+  std::optional<tuning::ConversionSelection> selection;
   base::Count bound = 0;  // fs
   bool proven = false;
 };

@@ -70,8 +70,8 @@ std::string relayout_lines(const TunedSelection& answer, const Relayouts& with) 
     return fmt::format("{}: {}\n", rate, with.proven ? "nothing is allowed either" : "a limit ended the search");
   const std::string than = answer.selection ? fmt::format(" ({})", loss(answer, with.selection->time)) : "";
   std::string out = fmt::format("{}: {}{}{}, {} modelled transpositions\n", rate, ms(with.selection->time), than,
-                                with.proven ? "" : ", not proven to be the best", with.selection->relayouts.size());
-  for (const tuning::Relayout& one : with.selection->relayouts)
+                                with.proven ? "" : ", not proven to be the best", with.selection->conversions.size());
+  for (const tuning::LayoutConversion& one : with.selection->conversions)
     out += fmt::format("  {} for {}: {} -> {}, {}\n", one.variable, one.reader, one.from, one.to, ms(one.time));
   return out;
 }

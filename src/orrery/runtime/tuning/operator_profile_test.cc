@@ -1,4 +1,4 @@
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ double mega(Count words) {
   return static_cast<double>(words) / 1e6;
 }
 
-TEST(Ledger, OfTheFourLevelsIsSubstationsAtBothSizes) {
+TEST(OperatorProfile, OfTheFourLevelsIsSubstationsAtBothSizes) {
   ORRERY_NEEDS_SHARED();
   const json golden = json::parse(base::contents(base::kShared / "goldens/layer/data_movement_summary.json"));
   for (const auto& [name, batch, length] : {std::tuple{"b8-l512", 8, 512}, std::tuple{"b96-l128", 96, 128}}) {
-    const Ledger l = ledger(substation_layer(batch, length));
+    const OperatorProfile l = operator_profile(substation_layer(batch, length));
     const json& expected = golden[name]["Mwords"];
-    const auto other = [](const LedgerTotals& of, Count words) { return mega(words - of.words_contractions); };
+    const auto other = [](const ProfileTotals& of, Count words) { return mega(words - of.words_contractions); };
     for (const auto& [pass, of] : {std::pair{"fwd", l.forward}, std::pair{"bwd", l.backward}}) {
       EXPECT_DOUBLE_EQ(mega(of.words_contractions), expected["gemm"][pass]);
       EXPECT_DOUBLE_EQ(other(of, of.words_unfused), expected["unfused_nongemm"][pass]);
@@ -42,7 +42,7 @@ TEST(Ledger, OfTheFourLevelsIsSubstationsAtBothSizes) {
     EXPECT_DOUBLE_EQ(mega(l.total.words_minimal), expected["minimal_total"]);
     EXPECT_EQ(l.weights, golden[name]["elements"]["weights"].get<Count>());
     std::map<Class, double> by_class;
-    for (const LedgerRow& row : l.operators) by_class[row.what] += 100.0 * static_cast<double>(row.flop);
+    for (const ProfileRow& row : l.operators) by_class[row.what] += 100.0 * static_cast<double>(row.flop);
     const auto flop = static_cast<double>(l.total.flop);
     const json& shares = golden[name]["flop_share_pct"];
     EXPECT_NEAR(by_class[Class::kContraction] / flop, shares["tensor_contraction"].get<double>(), 1e-10);
@@ -51,11 +51,11 @@ TEST(Ledger, OfTheFourLevelsIsSubstationsAtBothSizes) {
   }
 }
 
-TEST(Ledger, OfTheMinimalLevelIsSubstationsOperatorByOperator) {
+TEST(OperatorProfile, OfTheMinimalLevelIsSubstationsOperatorByOperator) {
   ORRERY_NEEDS_SHARED();
   const json rows =
       json::parse(base::contents(base::kShared / "goldens/layer/operators_b8-l512.json"))["minimal_fused"];
-  const Ledger l = ledger(substation_layer(8, 512));
+  const OperatorProfile l = operator_profile(substation_layer(8, 512));
   ASSERT_EQ(l.minimal.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(l.minimal[i].words_read, rows[i]["reads"]) << l.minimal[i].name << " " << rows[i]["op"];
@@ -65,13 +65,13 @@ TEST(Ledger, OfTheMinimalLevelIsSubstationsOperatorByOperator) {
 }
 
 // The closed forms, without weights, biases and statistics: they are recovered as what grows with the tokens.
-TEST(Ledger, GrowsWithTheTokensAsTheClosedFormsSay) {
-  const auto words = [](Count batch) { return ledger(substation_layer(batch, 64, 4, 32, 48)); };
-  const Ledger one = words(3), two = words(5);
+TEST(OperatorProfile, GrowsWithTheTokensAsTheClosedFormsSay) {
+  const auto words = [](Count batch) { return operator_profile(substation_layer(batch, 64, 4, 32, 48)); };
+  const OperatorProfile one = words(3), two = words(5);
   const Count x = 2 * 64 * 32, s = 2 * 4 * 64 * 64, f = 2 * 64 * 48, statistics = 2 * 64;  // of two sequences
   EXPECT_EQ(two.forward.words_contractions - one.forward.words_contractions, 12 * x + 2 * s + 2 * f);
   EXPECT_EQ(two.backward.words_contractions - one.backward.words_contractions, 24 * x + 4 * s + 4 * f);
-  const auto other = [](const LedgerTotals& of, Count all) { return all - of.words_contractions; };
+  const auto other = [](const ProfileTotals& of, Count all) { return all - of.words_contractions; };
   EXPECT_EQ(other(two.forward, two.forward.words_unfused) - other(one.forward, one.forward.words_unfused),
             26 * x + 5 * s + 7 * f + 4 * statistics);
   EXPECT_EQ(other(two.backward, two.backward.words_unfused) - other(one.backward, one.backward.words_unfused),
@@ -128,13 +128,13 @@ std::string described(const LayerOptions& o) {
 // Whatever layer it is: fusion moves no more, and nobody less than what must be moved. The minimal level keeps a word
 // for each row of statistics and of scores where whole tensors may be thinner than that, and vectors backward are
 // nobody's.
-TEST(Ledger, MovesLessTheMoreIsFusedAndNeverLessThanItMust) {
+TEST(OperatorProfile, MovesLessTheMoreIsFusedAndNeverLessThanItMust) {
   std::mt19937 random(3);
   for (int i = 0; i < 1000; ++i) {
     const LayerOptions options = random_layer(random);
-    const Ledger l = ledger(options);
+    const OperatorProfile l = operator_profile(options);
     SCOPED_TRACE(described(options));
-    for (const LedgerTotals* of : {&l.forward, &l.backward, &l.total}) {
+    for (const ProfileTotals* of : {&l.forward, &l.backward, &l.total}) {
       EXPECT_LE(of->words_fused, of->words_unfused);
       EXPECT_LE(of->words_minimal, of->words_fused);
       EXPECT_LE(of->words_contractions, of->words_fused);
@@ -156,17 +156,17 @@ TEST(Ledger, MovesLessTheMoreIsFusedAndNeverLessThanItMust) {
   }
 }
 
-TEST(Ledger, CountsEachElementaryOperatorInOneKernelOrInSeveralButNeverInNone) {
+TEST(OperatorProfile, CountsEachElementaryOperatorInOneKernelOrInSeveralButNeverInNone) {
   std::mt19937 random(5);
   for (int i = 0; i < 200; ++i) {
     const LayerOptions options = random_layer(random);
-    const Ledger l = ledger(options);
+    const OperatorProfile l = operator_profile(options);
     SCOPED_TRACE(described(options));
     std::set<std::string> done;
-    for (const LedgerRow& row : l.operators) done.insert(row.operators.begin(), row.operators.end());
-    for (const LedgerRow& row : l.elementary) EXPECT_TRUE(done.count(row.name)) << row.name;
+    for (const ProfileRow& row : l.operators) done.insert(row.operators.begin(), row.operators.end());
+    for (const ProfileRow& row : l.elementary) EXPECT_TRUE(done.count(row.name)) << row.name;
     Count flop = 0, words = 0;
-    for (const LedgerRow& row : l.operators) {
+    for (const ProfileRow& row : l.operators) {
       flop += row.flop;
       words += row.words();
       EXPECT_LE(row.words_unread, row.words_written);
@@ -178,7 +178,7 @@ TEST(Ledger, CountsEachElementaryOperatorInOneKernelOrInSeveralButNeverInNone) {
 
 // Products and weights by hand, of whatever layer: gated, with norms before or behind, causal, with shared keys, with
 // cross attention.
-TEST(Ledger, OfContractionsAndOfWhatMustBeMovedIsWhatTheShapeSays) {
+TEST(OperatorProfile, OfContractionsAndOfWhatMustBeMovedIsWhatTheShapeSays) {
   std::mt19937 random(12);
   std::vector<LayerOptions> all{substation_layer(96, 128), substation_layer(8, 512)};
   while (all.size() < 1000) all.push_back(random_layer(random));
@@ -200,7 +200,7 @@ TEST(Ledger, OfContractionsAndOfWhatMustBeMovedIsWhatTheShapeSays) {
       if (s.qkv_bias) weights += q + kv;
       if (s.out_bias) weights += s.width;
     }
-    const Ledger l = ledger(options);
+    const OperatorProfile l = operator_profile(options);
     EXPECT_EQ(l.forward.flop_contractions, flop);
     EXPECT_EQ(l.weights, weights);
     EXPECT_EQ(l.forward.words_compulsory, 2 * tokens * s.width + memory * m + weights);
@@ -211,37 +211,37 @@ TEST(Ledger, OfContractionsAndOfWhatMustBeMovedIsWhatTheShapeSays) {
 }
 
 // What grows with the number of sequences grows in proportion; weights do not.
-TEST(Ledger, IsLinearInTheSequences) {
+TEST(OperatorProfile, IsLinearInTheSequences) {
   std::mt19937 random(9);
   for (int i = 0; i < 100; ++i) {
     LayerOptions options = random_layer(random);
     options.shape.batch = 1;
-    const LedgerTotals one = ledger(options).total;
+    const ProfileTotals one = operator_profile(options).total;
     options.shape.batch = 2;
-    const LedgerTotals two = ledger(options).total;
+    const ProfileTotals two = operator_profile(options).total;
     options.shape.batch = 7;
-    const LedgerTotals seven = ledger(options).total;
+    const ProfileTotals seven = operator_profile(options).total;
     SCOPED_TRACE(described(options));
     EXPECT_EQ(seven.flop, 7 * one.flop);
-    for (const auto words : {&LedgerTotals::words_unfused, &LedgerTotals::words_fused, &LedgerTotals::words_minimal,
-                             &LedgerTotals::words_compulsory})
+    for (const auto words : {&ProfileTotals::words_unfused, &ProfileTotals::words_fused, &ProfileTotals::words_minimal,
+                             &ProfileTotals::words_compulsory})
       EXPECT_EQ(seven.*words - one.*words, 6 * (two.*words - one.*words));
   }
 }
 
 // A mask hides scores and no words.
-TEST(Ledger, OfACausalLayerCountsTheScoresThatAreSeen) {
+TEST(OperatorProfile, OfACausalLayerCountsTheScoresThatAreSeen) {
   LayerOptions options = substation_layer(2, 10, 2, 8, 16);
-  const Ledger all = ledger(options);
+  const OperatorProfile all = operator_profile(options);
   options.shape.causal = true;
-  const Ledger causal = ledger(options);
+  const OperatorProfile causal = operator_profile(options);
   options.shape.window = 3;
-  const Ledger window = ledger(options);
+  const OperatorProfile window = operator_profile(options);
   EXPECT_EQ(all.total.flop_seen, all.total.flop);
   EXPECT_EQ(causal.total.flop, all.total.flop);
   EXPECT_EQ(causal.total.words_fused, all.total.words_fused);
-  const auto scores = [](const Ledger& l) {
-    for (const LedgerRow& row : l.operators)
+  const auto scores = [](const OperatorProfile& l) {
+    for (const ProfileRow& row : l.operators)
       if (row.name == "QKT") return row.flop_seen;
     return Count{0};
   };
@@ -251,13 +251,13 @@ TEST(Ledger, OfACausalLayerCountsTheScoresThatAreSeen) {
   EXPECT_EQ(scores(window), (1 + 2 + 8 * 3) * a_score);
 }
 
-TEST(Ledger, ThrowsRatherThanCountPastSixtyFourBits) {
+TEST(OperatorProfile, ThrowsRatherThanCountPastSixtyFourBits) {
   LayerOptions options = substation_layer(Count{1} << 30, Count{1} << 30);
-  EXPECT_THROW(ledger(options), base::OverflowError);
+  EXPECT_THROW(operator_profile(options), base::OverflowError);
 }
 
 TEST(Efficiency, IsFullWhereAPeakIsReachedAndFallsWithTimeAndWithWhatNobodyReads) {
-  LedgerRow row{.flop = 1000, .words_read = 60, .words_written = 40};
+  ProfileRow row{.flop = 1000, .words_read = 60, .words_written = 40};
   const Rates peaks{1000, 400, 4};
   Efficiency at_both = efficiency(row, 1, peaks);
   EXPECT_DOUBLE_EQ(at_both.mue, 100);

@@ -8,60 +8,61 @@
 
 #include "orrery/formats/substation/folder.h"
 #include "orrery/runtime/tuning/selection/factor_graph_test_util.h"
-#include "orrery/runtime/tuning/selection/relayout.h"
+#include "orrery/runtime/tuning/selection/layout_conversion.h"
 
 namespace orrery::formats::substation {
 namespace {
 
-const tuning::Graph& graph_of_relayout() {
+const tuning::Graph& graph_of_conversions() {
   static const tuning::Graph one = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
   return one;
 }
 
 tuning::Measurements example() {
   base::Diagnostics warnings;
-  return read_folder((std::filesystem::path(ORRERY_SOURCE_DIR) / "examples/substation").string(), graph_of_relayout(), 1, warnings);
+  return read_folder((std::filesystem::path(ORRERY_SOURCE_DIR) / "examples/substation").string(),
+                     graph_of_conversions(), 1, warnings);
 }
 
-tuning::RelayoutSelection best(const tuning::Problem& problem, double bytes_per_s) {
-  const tuning::RelayoutProblem with = tuning::with_relayouts(problem, bytes_per_s);
+tuning::ConversionSelection best(const tuning::Problem& problem, double bytes_per_s) {
+  const tuning::ConversionProblem with = tuning::with_conversions(problem, bytes_per_s);
   const tuning::Minimum found = tuning::minimize(with.factors, {});
   EXPECT_TRUE(found.found && found.proven());
   const auto out = tuning::evaluate(problem, with, found.values);
   EXPECT_TRUE(out);
   base::Count sum = 0;
   for (const auto& one : out->operators) sum += one.time;
-  for (const auto& one : out->relayouts) sum += one.time;
+  for (const auto& one : out->conversions) sum += one.time;
   EXPECT_EQ(sum, out->time);
   EXPECT_EQ(out->time, found.cost);
   return *out;
 }
 
-TEST(Relayouts, AreNeverDearerThanNoneAndCheaperWithMoreBandwidth) {
+TEST(LayoutConversions, AreNeverDearerThanNoneAndCheaperWithMoreBandwidth) {
   const tuning::Measurements measured = example();
-  const tuning::Problem problem = tuning::make_problem(graph_of_relayout(), measured);
+  const tuning::Problem problem = tuning::make_problem(graph_of_conversions(), measured);
   const base::Count plain = tuning::minimize(problem.factors, {}).cost;
   base::Count before = plain;
   for (const double gb_per_s : {1e-2, 1.0, 1e3, 1e4, 1e5, 1e9}) {
-    const tuning::RelayoutSelection with = best(problem, gb_per_s * 1e9);
+    const tuning::ConversionSelection with = best(problem, gb_per_s * 1e9);
     EXPECT_LE(with.time, before) << gb_per_s;
     EXPECT_GE(with.time, tuning::without_layouts(problem));
     if (gb_per_s < 1) {
       EXPECT_EQ(with.time, plain);
-      EXPECT_TRUE(with.relayouts.empty());
+      EXPECT_TRUE(with.conversions.empty());
     }
     before = with.time;
   }
   EXPECT_LT(before, plain);  // what costs nothing is taken
 }
 
-TEST(Relayouts, CostReadingAndWritingTheTensorOnce) {
+TEST(LayoutConversions, CostReadingAndWritingTheTensorOnce) {
   const tuning::Measurements measured = example();
-  const tuning::Problem problem = tuning::make_problem(graph_of_relayout(), measured);
-  const tuning::RelayoutProblem with = tuning::with_relayouts(problem, 900e9);
+  const tuning::Problem problem = tuning::make_problem(graph_of_conversions(), measured);
+  const tuning::ConversionProblem with = tuning::with_conversions(problem, 900e9);
   const tuning::Sizes& sizes = measured.sizes;
   int seen = 0;
-  for (const tuning::RelayoutEdge& edge : with.edges) {
+  for (const tuning::ConversionEdge& edge : with.edges) {
     EXPECT_NE(edge.variable, "X");      // nothing of the layer makes it
     EXPECT_NE(edge.variable, "LINW1");  // a weight
     if (edge.variable != "DROP2") continue;
@@ -73,7 +74,7 @@ TEST(Relayouts, CostReadingAndWritingTheTensorOnce) {
 }
 
 // One tensor made by a and read by b: going through all pairs of layouts.
-TEST(Relayouts, EqualBruteForceOnSmallGraphs) {
+TEST(LayoutConversions, EqualBruteForceOnSmallGraphs) {
   std::mt19937_64 draw(7);
   for (int round = 0; round < 200; ++round) {
     tuning::Graph small;
@@ -108,9 +109,9 @@ TEST(Relayouts, EqualBruteForceOnSmallGraphs) {
     const auto& second = measured.tables.find("second")->second.times;
     for (std::size_t a = 0; a < 4; ++a)
       for (std::size_t b = 0; b < 4; ++b) least = std::min(least, first[a] + second[b] + (a % 2 == b / 2 ? 0 : move));
-    const tuning::RelayoutSelection found = best(problem, bytes_per_s);
+    const tuning::ConversionSelection found = best(problem, bytes_per_s);
     ASSERT_EQ(found.time, least);
-    const auto all = tuning::brute_force(tuning::with_relayouts(problem, bytes_per_s).factors);
+    const auto all = tuning::brute_force(tuning::with_conversions(problem, bytes_per_s).factors);
     ASSERT_TRUE(all);
     ASSERT_EQ(*all, least);
   }

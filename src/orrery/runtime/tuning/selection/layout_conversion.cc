@@ -1,4 +1,4 @@
-#include "orrery/runtime/tuning/selection/relayout.h"
+#include "orrery/runtime/tuning/selection/layout_conversion.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace orrery::tuning {
 namespace {
 
-bool timed_of_relayout(const Operator& op) {
+bool is_timed(const Operator& op) {
   return op.kind == Kind::kContraction || op.kind == Kind::kKernel;
 }
 
@@ -22,7 +22,7 @@ bool is_made(const Graph& graph, const std::string& variable) {
 // What `op` reads and may read in another layout: its only use of a class.
 std::vector<std::string> movable(const Problem& problem, const Operator& op) {
   std::vector<std::string> out;
-  if (!timed_of_relayout(op)) return out;
+  if (!is_timed(op)) return out;
   for (const Use& use : op.inputs) {
     const int class_id = problem.class_named(use.variable);
     std::size_t uses = 0;
@@ -63,8 +63,8 @@ std::string sizes_untold(const Problem& problem) {
   return out;
 }
 
-RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s, double bytes_per_word) {
-  RelayoutProblem out{problem.factors, {}};
+ConversionProblem with_conversions(const Problem& problem, double bytes_per_s, double bytes_per_word) {
+  ConversionProblem out{problem.factors, {}};
   for (std::size_t f = 0; f < problem.graph->operators.size(); ++f) {
     for (const std::string& variable : movable(problem, problem.graph->operators[f])) {
       const int class_id = problem.class_named(variable);
@@ -89,26 +89,26 @@ RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s, doubl
   return out;
 }
 
-std::optional<RelayoutSelection> evaluate(const Problem& problem, const RelayoutProblem& with,
-                                          const std::vector<int>& values) {
+std::optional<ConversionSelection> evaluate(const Problem& problem, const ConversionProblem& with,
+                                            const std::vector<int>& values) {
   const Priced priced = price(with.factors, values);
   if (!priced.allowed) return std::nullopt;
   const auto& operators = problem.graph->operators;
-  RelayoutSelection out{
+  ConversionSelection out{
       {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(problem.layouts.size())}, priced.cost, {}, {}};
   for (std::size_t f = 0; f < operators.size(); ++f)
-    if (timed_of_relayout(operators[f])) {
+    if (is_timed(operators[f])) {
       const auto row = static_cast<std::size_t>(priced.rows[f]);
       out.operators.push_back(
           {operators[f].name, operators[f].backward, with.factors.factors[f].costs[row], problem.specials(f, row)});
     }
-  for (const RelayoutEdge& edge : with.edges) {
+  for (const ConversionEdge& edge : with.edges) {
     const std::vector<std::string>& layouts = problem.layouts[static_cast<std::size_t>(edge.class_id)];
     const auto from = static_cast<std::size_t>(values[static_cast<std::size_t>(edge.class_id)]);
     const auto to = static_cast<std::size_t>(values[static_cast<std::size_t>(edge.own)]);
     if (from != to)
-      out.relayouts.push_back({operators[static_cast<std::size_t>(edge.factor)].name, edge.variable, layouts[from],
-                               layouts[to], edge.cost});
+      out.conversions.push_back({operators[static_cast<std::size_t>(edge.factor)].name, edge.variable, layouts[from],
+                                 layouts[to], edge.cost});
   }
   return out;
 }

@@ -20,7 +20,7 @@
 
 namespace orrery::tuning {
 
-struct LedgerRow {
+struct ProfileRow {
   std::string name;
   Class what = Class::kElementWise;
   bool backward = false;
@@ -42,24 +42,24 @@ struct MovedRow {
 };
 
 // Of one pass.
-struct LedgerTotals {
+struct ProfileTotals {
   base::Count flop = 0, flop_contractions = 0, flop_seen = 0;
   base::Count words_contractions = 0;
   base::Count words_unfused = 0, words_fused = 0, words_minimal = 0, words_compulsory = 0;
 };
 
-struct Ledger {
+struct OperatorProfile {
   Sizes sizes;
   bool training = false;
-  std::vector<LedgerRow> operators;   // fused, in launch order
-  std::vector<LedgerRow> elementary;  // those that are fused, alone
+  std::vector<ProfileRow> operators;   // fused, in launch order
+  std::vector<ProfileRow> elementary;  // those that are fused, alone
   std::vector<MovedRow> minimal;
   base::Count weights = 0;  // words
-  LedgerTotals forward, backward, total;
+  ProfileTotals forward, backward, total;
 };
 
 // Throws base::OverflowError where a count exceeds 64 bits.
-Ledger ledger(const LayerOptions& options);
+OperatorProfile operator_profile(const LayerOptions& options);
 
 // How far one operator is from a machine's limits, given the time that it takes: measured or modelled.
 //
@@ -75,6 +75,6 @@ struct Rates {
   double flop_per_s = 0, bytes_per_s = 0;  // peaks
   double bytes_per_word = 4;
 };
-Efficiency efficiency(const LedgerRow& row, double seconds, const Rates& peaks);
+Efficiency efficiency(const ProfileRow& row, double seconds, const Rates& peaks);
 
 }  // namespace orrery::tuning

@@ -24,7 +24,7 @@ namespace orrery::tuning {
 
 inline constexpr double kMeasuredBytesPerWord = 2;
 
-struct RelayoutEdge {
+struct ConversionEdge {
   int factor = 0;        // the operator that reads
   int class_id = 0;      // the tensor's
   int own = 0;           // the variable of the operator's view of it
@@ -32,31 +32,31 @@ struct RelayoutEdge {
   base::Count cost = 0;  // fs
 };
 
-struct RelayoutProblem {
+struct ConversionProblem {
   FactorGraph factors;  // the problem's, with the same rows, then one for each edge
-  std::vector<RelayoutEdge> edges;
+  std::vector<ConversionEdge> edges;
 };
 
 // A time that 64 bits do not hold becomes kMostCost, so that the sums do not fit.
-RelayoutProblem with_relayouts(const Problem& problem, double bytes_per_s,
-                               double bytes_per_word = kMeasuredBytesPerWord);
+ConversionProblem with_conversions(const Problem& problem, double bytes_per_s,
+                                   double bytes_per_word = kMeasuredBytesPerWord);
 
 // Letters of tensors whose size no file tells; empty where all are known.
 std::string sizes_untold(const Problem& problem);
 
-struct Relayout {
+struct LayoutConversion {
   std::string reader, variable;
   std::string from, to;  // layouts
   base::Count time = 0;  // fs
 };
-struct RelayoutSelection {
+struct ConversionSelection {
   std::vector<int> classes;
   base::Count time = 0;  // operators and transpositions
   std::vector<ChosenOperator> operators;
-  std::vector<Relayout> relayouts;
+  std::vector<LayoutConversion> conversions;
 };
 // Of values of the problem's variables; nothing where they are forbidden.
-std::optional<RelayoutSelection> evaluate(const Problem& problem, const RelayoutProblem& with,
-                                          const std::vector<int>& values);
+std::optional<ConversionSelection> evaluate(const Problem& problem, const ConversionProblem& with,
+                                            const std::vector<int>& values);
 
 }  // namespace orrery::tuning

@@ -1,4 +1,4 @@
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ class Bookkeeper {
     out_.training = options.training;
   }
 
-  Ledger keep() {
+  OperatorProfile keep() {
     for (const Kernel& kernel : fused_kernels(layer_)) enter(kernel);
     for (const LayerOperator& op : layer_.operators) enter(op);
     for (const MinimalOperator& op : minimal_operators(options_)) enter(op);
@@ -40,7 +40,7 @@ class Bookkeeper {
   }
 
  private:
-  LedgerTotals& pass(bool backward) { return backward ? out_.backward : out_.forward; }
+  ProfileTotals& pass(bool backward) { return backward ? out_.backward : out_.forward; }
 
   Count seen(const std::string& space, Count flop) const {
     const bool scores = space.find('j') != space.npos && space.find('k') != space.npos;
@@ -50,7 +50,7 @@ class Bookkeeper {
   }
 
   void enter(const Kernel& kernel) {
-    LedgerRow row{.name = kernel.name, .what = kernel.what, .backward = kernel.backward, .einsum = kernel.einsum};
+    ProfileRow row{.name = kernel.name, .what = kernel.what, .backward = kernel.backward, .einsum = kernel.einsum};
     row.space = kernel.space;
     row.reduced = kernel.reduced;
     row.operators = kernel.operators;
@@ -67,7 +67,7 @@ class Bookkeeper {
     row.words_written = layer_.words(kernel.writes);
     row.words_unread = layer_.words(kernel.unread);
     const Count moved = checked_add(row.words_read, row.words_written);
-    LedgerTotals& of = pass(row.backward);
+    ProfileTotals& of = pass(row.backward);
     of.flop = checked_add(of.flop, row.flop);
     of.flop_seen = checked_add(of.flop_seen, row.flop_seen);
     of.words_fused = checked_add(of.words_fused, moved);
@@ -81,10 +81,10 @@ class Bookkeeper {
   void enter(const LayerOperator& op) {
     if (op.what == Class::kFree) return;
     const Count read = layer_.words(op.reads), written = layer_.words(op.writes);
-    LedgerTotals& of = pass(op.backward);
+    ProfileTotals& of = pass(op.backward);
     of.words_unfused = checked_add(of.words_unfused, checked_add(read, written));
     if (op.what == Class::kContraction) return;
-    LedgerRow row{.name = op.name, .what = op.what, .backward = op.backward};
+    ProfileRow row{.name = op.name, .what = op.what, .backward = op.backward};
     row.space = op.space;
     row.operators = {op.name};
     row.flop = checked_multiply(op.flop, out_.sizes.words(op.space));
@@ -96,7 +96,7 @@ class Bookkeeper {
 
   void enter(const MinimalOperator& op) {
     const MovedRow row{op.name, op.backward, words(op.reads, out_.sizes), words(op.writes, out_.sizes)};
-    LedgerTotals& of = pass(op.backward);
+    ProfileTotals& of = pass(op.backward);
     of.words_minimal = checked_add(of.words_minimal, checked_add(row.words_read, row.words_written));
     out_.minimal.push_back(row);
   }
@@ -129,26 +129,26 @@ class Bookkeeper {
   }
 
   void add_up() {
-    constexpr Count LedgerTotals::*kAll[] = {&LedgerTotals::flop,          &LedgerTotals::flop_contractions,
-                                             &LedgerTotals::flop_seen,     &LedgerTotals::words_contractions,
-                                             &LedgerTotals::words_unfused, &LedgerTotals::words_fused,
-                                             &LedgerTotals::words_minimal, &LedgerTotals::words_compulsory};
+    constexpr Count ProfileTotals::*kAll[] = {&ProfileTotals::flop,          &ProfileTotals::flop_contractions,
+                                              &ProfileTotals::flop_seen,     &ProfileTotals::words_contractions,
+                                              &ProfileTotals::words_unfused, &ProfileTotals::words_fused,
+                                              &ProfileTotals::words_minimal, &ProfileTotals::words_compulsory};
     for (const auto part : kAll) out_.total.*part = checked_add(out_.forward.*part, out_.backward.*part);
   }
 
   const LayerOptions& options_;
   LayerOperators layer_;
   Count visible_;
-  Ledger out_;
+  OperatorProfile out_;
 };
 
 }  // namespace
 
-Ledger ledger(const LayerOptions& options) {
+OperatorProfile operator_profile(const LayerOptions& options) {
   return Bookkeeper(options).keep();
 }
 
-Efficiency efficiency(const LedgerRow& row, double seconds, const Rates& peaks) {
+Efficiency efficiency(const ProfileRow& row, double seconds, const Rates& peaks) {
   if (!(seconds > 0)) return {};
   const auto moved = static_cast<double>(row.words()), wanted = static_cast<double>(row.words() - row.words_unread);
   Efficiency out;
