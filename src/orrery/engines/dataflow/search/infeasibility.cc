@@ -12,6 +12,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
@@ -32,8 +33,8 @@ std::string under(const Attempt& attempt) {
   if (degrees.sequence > 1) text += fmt::format(", SP {}", degrees.sequence);
   if (attempt.mapping.tile_size > 0) {
     text += fmt::format(", {} tile{} of {} token{}", grouped(static_cast<double>(attempt.mapping.tiles)),
-                        attempt.mapping.tiles == 1 ? "" : "s", grouped(static_cast<double>(attempt.mapping.tile_size)),
-                        attempt.mapping.tile_size == 1 ? "" : "s");
+                        base::plural(attempt.mapping.tiles), grouped(static_cast<double>(attempt.mapping.tile_size)),
+                        base::plural(attempt.mapping.tile_size));
   }
   return text;
 }
@@ -64,17 +65,18 @@ Reason too_large_for_sram(const Attempt& attempt, const PartitionProblem& proble
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1447";
-  reason.diagnostic.message = fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
-                                          named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
+  reason.diagnostic.message =
+      fmt::format("kernel {} needs {} bytes of SRAM by itself, but a chip has {}",
+                  named_of_infeasibility(graph, alone.kernel), grouped(alone.sram), grouped(problem.sram_bytes));
   const double word = static_cast<double>(attempt.setup->execution.word_bytes);
   for (const PartitionEdge& edge : problem.edges) {
     if (edge.buffer_bytes <= 0) continue;
     if (edge.to == alone.kernel) {
-      reason.diagnostic.note(
-          fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.from)));
+      reason.diagnostic.note(fmt::format("2 x {} bytes of input from {}", grouped(edge.buffer_bytes),
+                                         named_of_infeasibility(graph, edge.from)));
     } else if (edge.from == alone.kernel) {
-      reason.diagnostic.note(
-          fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes), named_of_infeasibility(graph, edge.to)));
+      reason.diagnostic.note(fmt::format("2 x {} bytes of output to {}", grouped(edge.buffer_bytes),
+                                         named_of_infeasibility(graph, edge.to)));
     }
   }
   if (kernel.weight_bytes > 0) {
@@ -102,8 +104,9 @@ Reason too_few_cores(const Attempt& attempt, const PartitionProblem& problem, co
   const PartitionKernel& kernel = problem.kernels[static_cast<std::size_t>(alone.kernel)];
   Reason reason;
   reason.diagnostic.code = "O1449";
-  reason.diagnostic.message = fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
-                                          grouped(static_cast<double>(problem.cores)));
+  reason.diagnostic.message =
+      fmt::format("kernel {} cannot run on the {} cores of a chip", named_of_infeasibility(graph, alone.kernel),
+                  grouped(static_cast<double>(problem.cores)));
   if (!kernel.choices.empty()) {
     reason.diagnostic.note(
         fmt::format("it needs at least {}", grouped(static_cast<double>(kernel.choices.front().cores))));
@@ -146,9 +149,10 @@ Reason too_large_for_dram(const Attempt& attempt, const PartitionProblem& proble
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
     const bool tables = order[i] == 0 && !std::holds_alternative<LanguageModelRun>(attempt.setup->execution.workload);
-    reason.diagnostic.note(
-        fmt::format("{} bytes for kernel {}{}", grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
-                    named_of_infeasibility(graph, order[i]), tables ? " with the workload's tables" : ", all its layers on this stage"));
+    reason.diagnostic.note(fmt::format("{} bytes for kernel {}{}",
+                                       grouped(problem.kernels[static_cast<std::size_t>(order[i])].dram_bytes),
+                                       named_of_infeasibility(graph, order[i]),
+                                       tables ? " with the workload's tables" : ", all its layers on this stage"));
   }
   if (order.size() > 3) reason.diagnostic.note(fmt::format("the rest for {} more", order.size() - 3));
   reason.diagnostic.note(under(attempt));
@@ -277,7 +281,7 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
   reason.diagnostic.code = "O1450";
   reason.diagnostic.message =
       fmt::format("no partition of {} kernels into {} configuration{} respects all limits", problem.kernels.size(),
-                  stated_configurations, stated_configurations == 1 ? "" : "s");
+                  stated_configurations, base::plural(stated_configurations));
   for (const Limit limit : kept) {
     switch (limit) {
       case Limit::kSram: {
@@ -299,8 +303,8 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         std::string pins;
         for (std::size_t k = 0; k < graph.kernels.size(); ++k) {
           if (graph.kernels[k].configuration < 0) continue;
-          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ", named_of_infeasibility(graph, static_cast<int>(k)),
-                              graph.kernels[k].configuration);
+          pins += fmt::format("{}{} to {}", pins.empty() ? "" : ", ",
+                              named_of_infeasibility(graph, static_cast<int>(k)), graph.kernels[k].configuration);
           reason.blamed.push_back({Part::kKernel, static_cast<int>(k), "config"});
         }
         reason.diagnostic.note("kernels are pinned: " + pins);
@@ -313,8 +317,8 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         reason.diagnostic.note("kernels with and without `num_input` cannot share a configuration");
         break;
       case Limit::kConfigurations: {
-        std::string text = fmt::format("there {} {} configuration{}", problem.configurations == 1 ? "is" : "are",
-                                       problem.configurations, problem.configurations == 1 ? "" : "s");
+        std::string text = fmt::format("there {} {} configuration{}", base::plural(problem.configurations, "is", "are"),
+                                       problem.configurations, base::plural(problem.configurations));
         if (const int enough = enough_configurations(problem, graph, trial); enough > 0)
           text += fmt::format("; {} would suffice", enough);
         reason.diagnostic.note(text);
