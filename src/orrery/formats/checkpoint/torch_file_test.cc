@@ -141,7 +141,8 @@ TEST(TorchFile, NothingIsCalled) {
   for (const char* const operations :
        {"(ios\nsystem\n", "(c__main__\nModel\no", "c__main__\nModel\n)\x81", "\x82\1", "\x8f"})
     EXPECT_NE(of(PickleWriter().raw(operations).end()).find("nothing is executed"), std::string::npos) << operations;
-  EXPECT_NE(of(PickleWriter().integer(1).raw(")R").end()).find("calls what is no name"), std::string::npos);
+  EXPECT_NE(of(PickleWriter().integer(1).raw(")R").end()).find("calls something that is not a name"),
+            std::string::npos);
   EXPECT_NE(of(PickleWriter().raw("Pname\n").end()).find("refers to objects by text"), std::string::npos);
 }
 
@@ -185,7 +186,8 @@ TEST(TorchFile, TensorsThatLeaveTheirStorageAreRefused) {
   EXPECT_NE(
       message(torch_zip(state_dict({twice, twice}), {{"0", std::string(16, 'x')}}), "O1606").find("another of this"),
       std::string::npos);
-  const auto two = said_of_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
+  const auto two =
+      said_of_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
   EXPECT_EQ(codes(two), (Codes{"O1606", "O1606"})) << "all at once";
 }
 
@@ -219,7 +221,7 @@ TEST(TorchFile, PicklesThatAreNoneAreRefused) {
   says("", "it does not end");
   says("\x80\x09.", "protocol 9 is not known");
   says(".", "a value is missing");
-  says("\xff", "0xff is no operation");
+  says("\xff", "0xff is not an operation");
   says("X\xff\xff\xff\x7fx", "2147483647 more bytes should follow, and 1 do");
   says("h\5.", "nothing was remembered as 5");
   says("t.", "a mark is missing");
@@ -228,7 +230,7 @@ TEST(TorchFile, PicklesThatAreNoneAreRefused) {
   says("}(K\1u.", "a key has no value");
   says("I12x\n.", "an integer has no value of 64 bits");
   says("I12", "a line does not end");
-  says("F1,5\n.", "a number is none");
+  says("F1,5\n.", "a number cannot be read");
   says("S'a\\n'\n.", "a text has escapes");
   says("Sa\n.", "a text has no quotation marks");
   says("p1\n.", "a value is missing");

@@ -67,8 +67,9 @@ class Reader {
 
   StorageRef storage(const PickleValue& persistent) const {
     const PickleValue& id = pickle_.at(persistent.items[0]);
-    if (id.kind != TorchTensorsKind::kTuple || item(id, 0, TorchTensorsKind::kText, "the word `storage`").text != "storage")
-      throw Bad{"it refers to what is no storage"};
+    if (id.kind != TorchTensorsKind::kTuple ||
+        item(id, 0, TorchTensorsKind::kText, "the word `storage`").text != "storage")
+      throw Bad{"it does not refer to a storage"};
     const PickleValue& type = item(id, 1, TorchTensorsKind::kGlobal, "the storage's type");
     StorageRef ref;
     ref.key = item(id, 2, TorchTensorsKind::kText, "the storage's key").text;
@@ -124,7 +125,8 @@ Saved saved_tensor(const Reader& reader, const PickleValue& call) {
   saved.strides = reader.sizes(arguments, 3, "strides");
   std::optional<Element> element = saved.storage.element;
   if (function == "_rebuild_tensor_v3")
-    element = element_of(&TorchType::dtype, reader.item(arguments, 6, TorchTensorsKind::kGlobal, "the type of its elements").name);
+    element = element_of(&TorchType::dtype,
+                         reader.item(arguments, 6, TorchTensorsKind::kGlobal, "the type of its elements").name);
   if (!element) throw Bad{"the type of its elements is not known"};
   saved.element = *element;
   if (saved.strides.size() != saved.shape.size())
@@ -235,7 +237,8 @@ const PickleValue* state_dict(const Pickle& pickle) {
     for (std::size_t i = 0; i + 1 < top.items.size(); i += 2) {
       const PickleValue& key = pickle.at(top.items[i]);
       const PickleValue& value = pickle.at(top.items[i + 1]);
-      if (key.kind == TorchTensorsKind::kText && key.text == name && value.kind == TorchTensorsKind::kDict && has_tensors(pickle, value))
+      if (key.kind == TorchTensorsKind::kText && key.text == name && value.kind == TorchTensorsKind::kDict &&
+          has_tensors(pickle, value))
         return &value;
     }
   return nullptr;

@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
 
 namespace orrery::formats::huggingface {
@@ -145,7 +146,7 @@ class QuantisationReader {
     const Count value = keys.size(key, 16);
     if (value <= 16) return static_cast<int>(value);
     if (value <= kLargestSize)
-      found_.error("O0910", fmt::format("weights of {} bits are none that are quantised", value), keys.where(key))
+      found_.error("O0910", fmt::format("weights of {} bits are not a quantised format", value), keys.where(key))
           .label("1 to 16");
     return std::nullopt;
   }
@@ -283,7 +284,7 @@ class QuantisationReader {
     }
     std::string plain;
     for (const char c : name)
-      if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (c != '_') plain += base::lower(c);
     if (plain.starts_with("int4") || plain.find("int4weight") != std::string::npos) {
       StoredFormat& format = add(4);
       format.group_in = group;

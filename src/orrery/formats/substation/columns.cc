@@ -60,7 +60,8 @@ std::string layout_mistake(std::string_view written, const Expected::Layout& exp
   std::sort(have.begin(), have.end());
   std::sort(want.begin(), want.end());
   if (have == want) return {};
-  return fmt::format("`{}` is no order of the dimensions {}", shown(written), fmt::join(letters(expected.dims), ", "));
+  return fmt::format("`{}` is not an order of the dimensions {}", shown(written),
+                     fmt::join(letters(expected.dims), ", "));
 }
 
 void SizesSeen::see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found) {

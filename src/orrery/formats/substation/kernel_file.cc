@@ -1,13 +1,13 @@
 #include "orrery/formats/substation/kernel_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/decimal_time.h"
 
 namespace orrery::formats::substation {
@@ -99,7 +99,8 @@ class Form {
 
 class KernelFileReader {
  public:
-  KernelFileReader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found)
+  KernelFileReader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table,
+                   base::Diagnostics& found)
       : source_(source), expected_(expected), sizes_(sizes), table_(table), found_(found) {
     row_.resize(expected.layouts.size());
     choice_.resize(expected.specials.size());
@@ -267,11 +268,12 @@ class KernelFileReader {
         return;
       }
     } else if (value.size() != 1 || kLetters.find(dimensions(value)[0]) == std::string_view::npos) {
-      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", shown(value), place.name), value))
+      if (auto* told = error("O1712", fmt::format("`{}` is not a dimension for `{}`", shown(value), place.name), value))
         told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
       return;
     }
-    tuning::Named& column = place.part == KernelFilePart::kLayout ? table_.columns[place.column] : table_.specials[place.column];
+    tuning::Named& column =
+        place.part == KernelFilePart::kLayout ? table_.columns[place.column] : table_.specials[place.column];
     const std::uint16_t number = column.number(dimensions(value));
     if (short_enough) place.remember(packed(value), number);
     put(place, number);
@@ -282,10 +284,10 @@ class KernelFileReader {
 
   void take_size(Place& place, std::string_view value) {
     if (place.size == value) return;
-    base::Count size = 0;
-    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (failed != std::errc() || end != value.data() + value.size() || size < 1) {
-      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, shown(value)), value);
+    const base::Count size = base::parse_number<base::Count>(value).value_or(0);
+    if (size < 1) {
+      error("O1711", fmt::format("size {} is `{}`, which is not a whole number of 1 or more", place.name, shown(value)),
+            value);
       return;
     }
     const std::size_t before = found_.all().size();

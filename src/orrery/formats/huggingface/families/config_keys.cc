@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -210,17 +211,15 @@ std::vector<Count> ConfigKeys::counts(std::string_view key) {
     return out;
   }
   for (const Node& item : node->items) {
-    Count count = 0;
-    const char* end = item.text.data() + item.text.size();
-    const auto [stop, wrong] = std::from_chars(item.text.data(), end, count);
-    if (!item.is_number() || wrong != std::errc() || stop != end) {
+    const std::optional<Count> count = base::parse_number<Count>(item.text);
+    if (!item.is_number() || !count) {
       found_
           .error("O0903", fmt::format("`{}` must be a list of whole numbers, but holds {}", key, kind_of(item)),
                  item.where)
           .label("each item is a whole number");
       return out;
     }
-    out.push_back(count);
+    out.push_back(*count);
   }
   return out;
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/known_attributes.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -39,16 +39,9 @@ constexpr auto kOthersAttributes = std::to_array<std::string_view>(
 
 constexpr auto kScales = std::to_array<std::string_view>({"energy_scale", "area_scale", "energy_share", "area_share"});
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 template <typename List>
 bool contains_one(std::string_view class_name, const List& list) {
-  const std::string name = lower(class_name);
+  const std::string name = base::lower(class_name);
   return std::any_of(list.begin(), list.end(),
                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
@@ -60,7 +53,7 @@ bool contains(const List& list, std::string_view key) {
 
 void misspelt(const yaml::Node::Entry& entry, std::string_view near, base::Diagnostics& found) {
   found
-      .warning("O0322", fmt::format("`{}` is an attribute of no meaning here, and looks like `{}`", entry.key, near),
+      .warning("O0322", fmt::format("`{}` is not an attribute that is used here, but looks like `{}`", entry.key, near),
                entry.key_where)
       .hint(base::did_you_mean(near));
 }
@@ -113,7 +106,8 @@ ComponentKind kind_of(const Component& component) {
 }
 
 bool is_wire(const Component& component) {
-  return kind_of(component) == ComponentKind::kUnknown && lower(component.class_name).find("wire") != std::string::npos;
+  return kind_of(component) == ComponentKind::kUnknown &&
+         base::lower(component.class_name).find("wire") != std::string::npos;
 }
 
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
@@ -124,7 +118,7 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {
       if (!may_be_nearer(key, known, best)) continue;
-      const std::size_t distance = base::edit_distance(lower(key), lower(known));
+      const std::size_t distance = base::edit_distance(base::lower(key), base::lower(known));
       if (distance < best && known.size() > 2 * distance + 2) {
         best = distance;
         near = known;
@@ -150,7 +144,7 @@ void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::
     }
     const auto near =
         std::find_if(kEstimatorAttributes.begin(), kEstimatorAttributes.end(), [&](std::string_view known) {
-          return may_be_nearer(key, known, 2) && base::edit_distance(lower(key), lower(known)) <= 1;
+          return may_be_nearer(key, known, 2) && base::edit_distance(base::lower(key), base::lower(known)) <= 1;
         });
     if (near != kEstimatorAttributes.end() && attributes.find(*near) == nullptr) misspelt(entry, *near, found);
   }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/known_attributes.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -90,9 +91,8 @@ void collect(const yaml::Node& node, bool with_keys, std::set<std::string, std::
   }
 }
 
-bool is_own_class(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return contains_of_unread(kOwnClasses, name);
+bool is_own_class(const std::string& name) {
+  return contains_of_unread(kOwnClasses, base::lower(name));
 }
 
 }  // namespace
@@ -102,7 +102,8 @@ std::set<std::string, std::less<>> names_read(const std::vector<yaml::Node::Entr
   for (const yaml::Node::Entry& entry : top) {
     const std::string key = plain_key(entry.key);
     // Results name attributes that nobody reads for it.
-    if (contains_of_unread(std::to_array<std::string_view>({"ERT_summary", "ART_summary", "flattened_architecture"}), key))
+    if (contains_of_unread(std::to_array<std::string_view>({"ERT_summary", "ART_summary", "flattened_architecture"}),
+                           key))
       continue;
     const bool declares =
         contains_of_unread(std::to_array<std::string_view>({"components", "compound_components", "ERT", "ART"}), key);
@@ -112,8 +113,8 @@ std::set<std::string, std::less<>> names_read(const std::vector<yaml::Node::Entr
 }
 
 bool is_known_attribute(std::string_view key) {
-  return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) || contains_of_unread(kEstimated, key) ||
-         contains_of_unread(kHarmless, key);
+  return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) ||
+         contains_of_unread(kEstimated, key) || contains_of_unread(kHarmless, key);
 }
 
 void warn_of_null(std::string_view key, std::string_view of, const base::Location& where, std::string effect,
@@ -130,7 +131,8 @@ void warn_of_null(std::string_view key, std::string_view of, const base::Locatio
 void warn_of_null_attributes(const std::vector<Component>& components, base::Diagnostics& found) {
   std::set<const yaml::Node*> seen;
   const auto counts = [](std::string_view key) {
-    return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) || contains_of_unread(kEstimated, key);
+    return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) ||
+           contains_of_unread(kEstimated, key);
   };
   for (const Component& component : components) {
     for (const AttributeFrame* frame = component.frame; frame != nullptr; frame = frame->outer) {

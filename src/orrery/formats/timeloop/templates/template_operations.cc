@@ -52,7 +52,8 @@ const std::string& text(const T& value, std::string_view who) {
 }
 
 bool is_number(const T& value) {
-  return value.kind == TemplateOperationsKind::kScalar && !value.is_text() && !std::holds_alternative<std::monostate>(value.scalar);
+  return value.kind == TemplateOperationsKind::kScalar && !value.is_text() &&
+         !std::holds_alternative<std::monostate>(value.scalar);
 }
 
 base::Count whole(const T& value, std::string_view who) {
@@ -180,7 +181,7 @@ T indented(const std::string& text, const TemplateArguments& arguments) {
 [[noreturn]] void no_such(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
   std::string all;
   for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
-  throw OperationError{fmt::format("`{}` is no {} that is known here", name, what),
+  throw OperationError{fmt::format("`{}` is not a known {}", name, what),
                        base::did_you_mean(std::string(name), known, fmt::format("known: {}", all))};
 }
 
@@ -279,13 +280,17 @@ bool apply_test(std::string_view name, const TemplateValue& value, const Templat
   if (name == "defined") return value.kind != TemplateOperationsKind::kUndefined;
   if (name == "undefined") return value.kind == TemplateOperationsKind::kUndefined;
   defined(value);
-  if (name == "none") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<std::monostate>(value.scalar);
+  if (name == "none")
+    return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<std::monostate>(value.scalar);
   if (name == "string") return value.is_text();
   if (name == "number") return is_number(value);
-  if (name == "integer") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<base::Count>(value.scalar);
-  if (name == "boolean") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<bool>(value.scalar);
+  if (name == "integer")
+    return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<base::Count>(value.scalar);
+  if (name == "boolean")
+    return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<bool>(value.scalar);
   if (name == "mapping") return value.kind == TemplateOperationsKind::kMap;
-  if (name == "sequence" || name == "iterable") return value.is_text() || value.size() > 0 || value.kind == TemplateOperationsKind::kList;
+  if (name == "sequence" || name == "iterable")
+    return value.is_text() || value.size() > 0 || value.kind == TemplateOperationsKind::kList;
   if (name == "even" || name == "odd") return (whole(value, name) % 2 == 0) == (name == "even");
   const T* other = arguments.find(0, "");
   if (name == "divisibleby" && other != nullptr) {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/expressions/python_arithmetic.h"
 #include "orrery/formats/timeloop/templates/template_tokens.h"
 
@@ -229,7 +229,8 @@ class Parser {
     made.where = where;
     return made;
   }
-  static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a, TemplateSyntaxExpression b) {
+  static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a,
+                                         TemplateSyntaxExpression b) {
     TemplateSyntaxExpression made = node(TemplateSyntaxKind::kBinary, where);
     made.name = std::move(op);
     made.parts.push_back(std::move(a));
@@ -394,14 +395,10 @@ class Parser {
   static TemplateSyntaxExpression number(const Token& token) {
     std::string digits(token.raw);
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-    const char* end = digits.data() + digits.size();
-    base::Count whole = 0;
-    if (const auto [stop, error] = std::from_chars(digits.data(), end, whole); error == std::errc() && stop == end)
-      return literal(token.where, TemplateValue::number(whole));
-    double real = 0;
-    if (const auto [stop, error] = std::from_chars(digits.data(), end, real); error == std::errc() && stop == end)
-      return literal(token.where, TemplateValue::of(real));
-    refuse(token.where, fmt::format("`{}` is no number of 64 bits", token.raw), "");
+    if (const auto whole = base::parse_number<base::Count>(digits))
+      return literal(token.where, TemplateValue::number(*whole));
+    if (const auto real = base::parse_number<double>(digits)) return literal(token.where, TemplateValue::of(*real));
+    refuse(token.where, fmt::format("`{}` is not a number of 64 bits", token.raw), "");
   }
 
   TemplateSyntaxExpression postfix(TemplateSyntaxExpression value) {

@@ -164,7 +164,8 @@ class Tokens {
       if (std::find(kTwo.begin(), kTwo.end(), two) != kTwo.end()) {
         end = at_ + 2;
       } else if (std::string_view("+-*/%~()[]{}.,:|=<>").find(c) == std::string_view::npos) {
-        base::fail("O0113", fmt::format("`{}` is no sign of Jinja's expressions", text_.substr(at_, 1)), place(at_, 1));
+        base::fail("O0113", fmt::format("`{}` is not a sign of Jinja's expressions", text_.substr(at_, 1)),
+                   place(at_, 1));
       }
       nesting += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
       add(TemplateTokensKind::kSign, at_, end);
