@@ -1,14 +1,13 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
@@ -26,19 +25,10 @@ struct Options : OutputFolder {
   bool choose_fusion = false;  // --fuse auto
 };
 
-base::Count bound(const std::string& text) {
-  base::Count value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size() && value >= 1 ? value : 0;
-}
-
 Gemm gemm(const std::string& text) {
   std::vector<base::Count> bounds;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    bounds.push_back(bound(text.substr(at, comma - at)));
-    at = comma + 1;
-  }
+  for (const std::string_view size : base::split(text, ','))
+    bounds.push_back(base::parse_number<base::Count>(size, 1, base::kMostCount).value_or(0));
   if (bounds.size() != 3 || std::count(bounds.begin(), bounds.end(), 0) > 0)
     misuse("O1117", fmt::format("`--gemm {}` gives no three sizes", text),
            "write `--gemm M,K,N` with whole numbers from 1 on: M x K weights times K x N inputs");

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/search/optimize.h"
@@ -183,7 +184,7 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
     case Kind::kSeconds:
       return fmt::format("{:.4g} s at most", asked.most_seconds.value_or(0));
     case Kind::kAccelerators:
-      return fmt::format("{} accelerator{}", space.most_gpus, space.most_gpus == 1 ? "" : "s");
+      return base::counted(space.most_gpus, "accelerator");
     case Kind::kKnob:
       break;
   }
