@@ -1,7 +1,5 @@
 #include "orrery/base/text/text.h"
 
-#include <algorithm>
-
 namespace orrery::base {
 
 std::string lower(std::string_view text) {

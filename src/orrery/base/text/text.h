@@ -3,9 +3,11 @@
 // Files of users are read by formats/; this is for values of options and fields, cells, and what messages are made of.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +37,12 @@ std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r
 // What stands between the separators: three parts of "a,,b", of which one is empty; one empty part of "".
 std::vector<std::string_view> split(std::string_view text, char separator);
 void split(std::string_view text, char separator, std::vector<std::string_view>& parts);  // whose memory is used again
+
+// Whether one of the names is this.
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
 
 // The number that `text` is, written as C++ reads it without a locale ("12", "-1.5e3", no "+"). Nothing where anything
 // else stands in it or the number does not fit.

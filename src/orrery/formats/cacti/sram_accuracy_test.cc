@@ -12,6 +12,7 @@
 
 #include "orrery/describe/energy/sram/sram.h"
 #include "orrery/formats/cacti/cacti_table.h"
+#include "orrery/formats/cacti/sram_points_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
@@ -20,7 +21,6 @@ namespace {
 using energy::SramFigures, energy::SramPoint, energy::SramRow, energy::SramSurface;
 
 const std::string kRoot = ORRERY_SOURCE_DIR;
-constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
 constexpr base::Count kKi = 1024;
 const std::array<const char*, 4> kNames{"read", "write", "leakage", "area"};
 

@@ -19,6 +19,7 @@
 namespace orrery::formats::cacti {
 
 inline const std::string kSourceDirectory = ORRERY_SOURCE_DIR;
+inline constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
 inline constexpr std::array<const char*, 4> kFigureNames{"read", "write", "leakage", "area"};
 
 inline const energy::SramSurfaces& catalogue_surfaces() {

@@ -23,12 +23,12 @@ std::vector<Tensor> read(const std::string& bytes) {
   return bytes[0] == 'P' ? torch_archive(in_memory(bytes), warnings) : torch_legacy(in_memory(bytes), warnings);
 }
 
-std::vector<base::Diagnostic> said_of_of_torch_file(const std::string& bytes) {
+std::vector<base::Diagnostic> said_of_torch_file(const std::string& bytes) {
   return base::refused([&] { read(bytes); });
 }
 
 std::string message(const std::string& bytes, const std::string& code) {
-  const auto found = said_of_of_torch_file(bytes);
+  const auto found = said_of_torch_file(bytes);
   EXPECT_EQ(codes(found), Codes{code});
   return found.empty() ? "" : found[0].message;
 }
@@ -187,7 +187,7 @@ TEST(TorchFile, TensorsThatLeaveTheirStorageAreRefused) {
       message(torch_zip(state_dict({twice, twice}), {{"0", std::string(16, 'x')}}), "O1606").find("another of this"),
       std::string::npos);
   const auto two =
-      said_of_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
+      said_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
   EXPECT_EQ(codes(two), (Codes{"O1606", "O1606"})) << "all at once";
 }
 
@@ -246,7 +246,7 @@ TEST(TorchFile, AFileThatEndsEarlyIsRefusedAtEveryByte) {
     const std::size_t telling = bytes.size() - (bytes[0] == 'P' ? 3 : 0);
     for (std::size_t size = 1; size < telling; ++size) {
       const std::string cut = bytes.substr(0, size);  // its end is the end of what may be read
-      EXPECT_FALSE(said_of_of_torch_file(cut).empty()) << size;
+      EXPECT_FALSE(said_of_torch_file(cut).empty()) << size;
     }
   }
 }
@@ -254,7 +254,7 @@ TEST(TorchFile, AFileThatEndsEarlyIsRefusedAtEveryByte) {
 TEST(TorchFile, TheOlderFormatsPartsMustAgree) {
   const std::string pickle = state_dict({{"w", "0", 1, 0, {1}, {1}}});
   const std::string good = torch_before_1_6(pickle, {{"0", "abcd"}}, 4);
-  EXPECT_TRUE(said_of_of_torch_file(good).empty());
+  EXPECT_TRUE(said_of_torch_file(good).empty());
   const auto says = [](const std::string& bytes, const char* text) {
     const std::string said = message(bytes, "O1605");
     EXPECT_NE(said.find(text), std::string::npos) << said;

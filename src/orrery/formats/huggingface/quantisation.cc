@@ -46,10 +46,6 @@ constexpr std::pair<std::string_view, int> kTypes[] = {
 // What is taken, where a width is not known.
 constexpr const char* kTaken = "weights are counted as though they had 16 bits";
 
-bool is_ignored(const std::vector<std::string>& ignored, std::string_view key) {
-  return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
-}
-
 class QuantisationReader {
  public:
   QuantisationReader(const Node& config, base::Location where, base::Diagnostics& found)
@@ -431,7 +427,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
     if (out.stated || in == nullptr) continue;
     for (const std::string_view key : {"dtype", "torch_dtype"}) {
       const Node* type = value(in, key);
-      if (out.stated || type == nullptr || !type->is_text() || is_ignored(ignored, key)) continue;
+      if (out.stated || type == nullptr || !type->is_text() || base::contains(ignored, key)) continue;
       std::string name = type->text;
       if (name.starts_with("torch.")) name = name.substr(6);
       if (name == "auto") continue;
@@ -452,7 +448,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
   for (const Node* in : {&object, outer})
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
       const Node* config = value(in, key);
-      if (config == nullptr || is_ignored(ignored, key) || !out.quantisation.method.empty()) continue;
+      if (config == nullptr || base::contains(ignored, key) || !out.quantisation.method.empty()) continue;
       if (!config->is_object()) {
         found.error("O0903", fmt::format("`{}` must be an object, but is {}", key, json::describe(*config)),
                     config->where);

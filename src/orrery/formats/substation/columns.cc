@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::substation {
 namespace {
 
@@ -35,10 +37,11 @@ std::vector<Expected> expected_files(const tuning::Graph& graph) {
     }
     for (const auto* uses : {&op.inputs, &op.outputs})
       for (const tuning::Use& use : *uses)
-        if (file->layout(lower(use.column)) == nullptr) file->layouts.push_back({lower(use.column), use.dims});
+        if (file->layout(base::lower(use.column)) == nullptr)
+          file->layouts.push_back({base::lower(use.column), use.dims});
     if (file->specials.empty())
       for (const tuning::Special& special : op.specials)
-        file->specials.push_back({lower(special.column), lower(special.name)});
+        file->specials.push_back({base::lower(special.column), base::lower(special.name)});
   }
   return out;
 }

@@ -13,14 +13,15 @@
 namespace orrery::formats::substation {
 namespace {
 
-const tuning::Graph& graph_of_relayout() {
+const tuning::Graph& encoder_graph() {
   static const tuning::Graph one = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
   return one;
 }
 
 tuning::Measurements example() {
   base::Diagnostics warnings;
-  return read_folder((std::filesystem::path(ORRERY_SOURCE_DIR) / "examples/substation").string(), graph_of_relayout(), 1, warnings);
+  return read_folder((std::filesystem::path(ORRERY_SOURCE_DIR) / "examples/substation").string(), encoder_graph(), 1,
+                     warnings);
 }
 
 tuning::RelayoutSelection best(const tuning::Problem& problem, double bytes_per_s) {
@@ -39,7 +40,7 @@ tuning::RelayoutSelection best(const tuning::Problem& problem, double bytes_per_
 
 TEST(Relayouts, AreNeverDearerThanNoneAndCheaperWithMoreBandwidth) {
   const tuning::Measurements measured = example();
-  const tuning::Problem problem = tuning::make_problem(graph_of_relayout(), measured);
+  const tuning::Problem problem = tuning::make_problem(encoder_graph(), measured);
   const base::Count plain = tuning::minimize(problem.factors, {}).cost;
   base::Count before = plain;
   for (const double gb_per_s : {1e-2, 1.0, 1e3, 1e4, 1e5, 1e9}) {
@@ -57,7 +58,7 @@ TEST(Relayouts, AreNeverDearerThanNoneAndCheaperWithMoreBandwidth) {
 
 TEST(Relayouts, CostReadingAndWritingTheTensorOnce) {
   const tuning::Measurements measured = example();
-  const tuning::Problem problem = tuning::make_problem(graph_of_relayout(), measured);
+  const tuning::Problem problem = tuning::make_problem(encoder_graph(), measured);
   const tuning::RelayoutProblem with = tuning::with_relayouts(problem, 900e9);
   const tuning::Sizes& sizes = measured.sizes;
   int seen = 0;

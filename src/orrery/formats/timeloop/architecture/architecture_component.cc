@@ -46,11 +46,6 @@ bool contains_one(std::string_view class_name, const List& list) {
                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
 
-template <typename List>
-bool contains(const List& list, std::string_view key) {
-  return std::find(list.begin(), list.end(), key) != list.end();
-}
-
 void misspelt(const yaml::Node::Entry& entry, std::string_view near, base::Diagnostics& found) {
   found
       .warning("O0322", fmt::format("`{}` is not an attribute that is used here, but looks like `{}`", entry.key, near),
@@ -113,7 +108,7 @@ bool is_wire(const Component& component) {
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (key.size() < 5 || contains(kKnownAttributes, key) || key == "n_instances") continue;  // an estimator's
+    if (key.size() < 5 || base::contains(kKnownAttributes, key) || key == "n_instances") continue;  // an estimator's
     std::string_view near;
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {
@@ -132,14 +127,14 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
 void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (contains(kScales, key)) {
+    if (base::contains(kScales, key)) {
       found.warning("O0326", fmt::format("`{}` among the attributes scales nothing", entry.key), entry.key_where)
           .note("attributes describe what is estimated; a scale belongs to the component itself")
           .hint(fmt::format("write `{}` next to `attributes`, not in it", key));
       continue;
     }
-    if (key.size() < 5 || contains(kEstimatorAttributes, key) || contains(kOthersAttributes, key) ||
-        contains(kKnownAttributes, key)) {
+    if (key.size() < 5 || base::contains(kEstimatorAttributes, key) || base::contains(kOthersAttributes, key) ||
+        base::contains(kKnownAttributes, key)) {
       continue;
     }
     const auto near =

@@ -19,7 +19,6 @@ namespace orrery::formats::timeloop::jinja {
 namespace {
 
 using TemplateSyntaxExpression = TemplateExpression;
-using TemplateSyntaxKind = TemplateSyntaxExpression::Kind;
 
 constexpr int kMaxNesting = 64;
 
@@ -213,8 +212,8 @@ class Parser {
   // `{% include 'file' %}` is `{{ include_text('file') }}`.
   Statement include(Statement made) {
     made.kind = Statement::Kind::kPrint;
-    TemplateSyntaxExpression call = node(TemplateSyntaxKind::kCall, made.where);
-    TemplateSyntaxExpression function = node(TemplateSyntaxKind::kName, made.where);
+    TemplateSyntaxExpression call = node(TemplateSyntaxExpression::Kind::kCall, made.where);
+    TemplateSyntaxExpression function = node(TemplateSyntaxExpression::Kind::kName, made.where);
     function.name = "include_text";
     call.parts.push_back(std::move(function));
     call.parts.push_back(expression());
@@ -223,7 +222,7 @@ class Parser {
     return made;
   }
 
-  static TemplateSyntaxExpression node(TemplateSyntaxKind kind, const base::Location& where) {
+  static TemplateSyntaxExpression node(TemplateSyntaxExpression::Kind kind, const base::Location& where) {
     TemplateSyntaxExpression made;
     made.kind = kind;
     made.where = where;
@@ -231,7 +230,7 @@ class Parser {
   }
   static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a,
                                          TemplateSyntaxExpression b) {
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kBinary, where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kBinary, where);
     made.name = std::move(op);
     made.parts.push_back(std::move(a));
     made.parts.push_back(std::move(b));
@@ -242,7 +241,7 @@ class Parser {
   TemplateSyntaxExpression whole_expression() {
     TemplateSyntaxExpression first = expression();
     if (!look().is(",")) return first;
-    TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, first.where);
+    TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, first.where);
     list.parts.push_back(std::move(first));
     while (take_sign(",")) list.parts.push_back(expression());
     return list;
@@ -251,7 +250,7 @@ class Parser {
     const Nested nested(*this);
     TemplateSyntaxExpression value = either();
     while (look().is_name("if")) {
-      TemplateSyntaxExpression choice = node(TemplateSyntaxKind::kChoice, take().where);
+      TemplateSyntaxExpression choice = node(TemplateSyntaxExpression::Kind::kChoice, take().where);
       choice.parts.push_back(either());
       choice.parts.push_back(std::move(value));
       if (take_name("else")) choice.parts.push_back(expression());
@@ -278,7 +277,7 @@ class Parser {
   TemplateSyntaxExpression negation() {
     if (!look().is_name("not")) return comparison();
     const Nested nested(*this);
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, take().where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kUnary, take().where);
     made.name = "not";
     made.parts.push_back(negation());
     return made;
@@ -318,7 +317,7 @@ class Parser {
   TemplateSyntaxExpression signed_value(bool with_filters) {
     const Nested nested(*this);
     if (look().is("-") || look().is("+")) {
-      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, look().where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kUnary, look().where);
       made.name = take().raw;
       made.parts.push_back(signed_value(false));
       return with_filters ? filters(std::move(made)) : made;
@@ -335,7 +334,7 @@ class Parser {
                               ? python::constant(token.raw == "none" ? "None" : token.raw)
                               : std::nullopt)
         return literal(token.where, TemplateValue::of(*constant));
-      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kName, token.where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kName, token.where);
       made.name = token.raw;
       return made;
     }
@@ -349,11 +348,11 @@ class Parser {
       ++at_;
       if (look().is(")")) {
         ++at_;
-        return node(TemplateSyntaxKind::kList, token.where);
+        return node(TemplateSyntaxExpression::Kind::kList, token.where);
       }
       TemplateSyntaxExpression inside = expression();
       if (look().is(",")) {
-        TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
+        TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, token.where);
         list.parts.push_back(std::move(inside));
         while (take_sign(",") && !look().is(")")) list.parts.push_back(expression());
         inside = std::move(list);
@@ -363,7 +362,7 @@ class Parser {
     }
     if (token.is("[")) {
       ++at_;
-      TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
+      TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, token.where);
       while (!take_sign("]")) {
         if (!list.parts.empty()) expect(",");
         if (take_sign("]")) break;
@@ -373,7 +372,7 @@ class Parser {
     }
     if (token.is("{")) {
       ++at_;
-      TemplateSyntaxExpression map = node(TemplateSyntaxKind::kMap, token.where);
+      TemplateSyntaxExpression map = node(TemplateSyntaxExpression::Kind::kMap, token.where);
       while (!take_sign("}")) {
         if (!map.parts.empty()) expect(",");
         if (take_sign("}")) break;
@@ -388,7 +387,7 @@ class Parser {
     refuse(token.where, fmt::format("`{}` cannot stand here", shown(token)), "");
   }
   static TemplateSyntaxExpression literal(const base::Location& where, TemplateValue value) {
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kLiteral, where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kLiteral, where);
     made.value = std::move(value);
     return made;
   }
@@ -407,7 +406,7 @@ class Parser {
       const Token& token = look();
       if (token.is(".")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kAttribute, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kAttribute, look().where);
         if (look().kind == Token::Kind::kNumber)
           made.name = take().raw;
         else
@@ -416,14 +415,14 @@ class Parser {
         value = std::move(made);
       } else if (token.is("[")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kItem, token.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kItem, token.where);
         made.parts.push_back(std::move(value));
         made.parts.push_back(expression());
         if (look().is(":")) refuse(look().where, "slices are not read here", "");
         expect("]");
         value = std::move(made);
       } else if (token.is("(")) {
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kCall, value.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kCall, value.where);
         made.parts.push_back(std::move(value));
         arguments(made);
         value = std::move(made);
@@ -453,14 +452,14 @@ class Parser {
     for (int links = 0;; ++links) {
       if (links > kMaxNesting) refuse(look().where, fmt::format("more than {} links in a chain", kMaxNesting), "");
       if (take_sign("|")) {
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kFilter, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kFilter, look().where);
         made.name = name();
         made.parts.push_back(std::move(value));
         if (look().is("(")) arguments(made);
         value = std::move(made);
       } else if (look().is_name("is")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kTest, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kTest, look().where);
         made.negated = take_name("not");
         made.where = look().where;
         made.name = name();

@@ -98,7 +98,7 @@ tuning::FusedChoice choice_of(const tuning::KernelSpace& space, const tuning::Ke
     out.specials[name.size() == 2 ? name : std::string{'d', name[0]}] = configuration.specials[i];
   }
   for (std::size_t i = 0; i < space.columns.size(); ++i)
-    out.layouts[lower(space.columns[i].name)] = configuration.layouts[i];
+    out.layouts[base::lower(space.columns[i].name)] = configuration.layouts[i];
   return out;
 }
 
