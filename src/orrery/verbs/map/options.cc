@@ -25,10 +25,13 @@ struct Options : OutputFolder {
   bool choose_fusion = false;  // --fuse auto
 };
 
+base::Count bound(std::string_view text) {
+  return std::max<base::Count>(base::parse_number<base::Count>(text).value_or(0), 0);
+}
+
 Gemm gemm(const std::string& text) {
   std::vector<base::Count> bounds;
-  for (const std::string_view size : base::split(text, ','))
-    bounds.push_back(base::parse_number<base::Count>(size, 1, base::kMostCount).value_or(0));
+  for (const std::string_view size : base::split(text, ',')) bounds.push_back(bound(size));
   if (bounds.size() != 3 || std::count(bounds.begin(), bounds.end(), 0) > 0)
     misuse("O1117", fmt::format("`--gemm {}` gives no three sizes", text),
            "write `--gemm M,K,N` with whole numbers from 1 on: M x K weights times K x N inputs");
@@ -57,7 +60,7 @@ Arguments with_long_names(Arguments arguments) {
 
 Pad pad(const std::string& text) {
   const std::size_t equals = text.find('=');
-  const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
+  const base::Count size = equals == std::string::npos ? 0 : bound(std::string_view(text).substr(equals + 1));
   if (equals == 0 || size == 0)
     misuse("O1959", fmt::format("`--pad {}` gives no size", text),
            "write `--pad L=208`: a dimension and a whole number");
