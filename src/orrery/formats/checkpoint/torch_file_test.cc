@@ -128,7 +128,7 @@ TEST(TorchFile, TheDictMayBeOneOfATrainersFile) {
   base::Diagnostics warnings;
   EXPECT_EQ(torch_archive(in_memory(torch_zip(mixed.end(), {{"0", bytes_of<float>({5, 6})}})), warnings).size(), 1U);
   ASSERT_EQ(codes(warnings.all()), Codes{"O1609"});
-  EXPECT_EQ(warnings.all()[0].message, "entries that are no tensors are left out: step, (no text)");
+  EXPECT_EQ(warnings.all()[0].message, "entries that are not tensors are left out: step, (no text)");
 }
 
 TEST(TorchFile, NothingIsCalled) {
@@ -225,8 +225,8 @@ TEST(TorchFile, PicklesThatAreNoneAreRefused) {
   says("X\xff\xff\xff\x7fx", "2147483647 more bytes should follow, and 1 do");
   says("h\5.", "nothing was remembered as 5");
   says("t.", "a mark is missing");
-  says("K\1K\1a.", "put into what is no list");
-  says("}K\1(u.", "put into what is no dict");
+  says("K\1K\1a.", "put into something that is not a list");
+  says("}K\1(u.", "put into something that is not a dict");
   says("}(K\1u.", "a key has no value");
   says("I12x\n.", "an integer has no value of 64 bits");
   says("I12", "a line does not end");

@@ -217,7 +217,7 @@ UnknownField understand_warning(const ParserMessage& warning, const std::string&
     for (const BlockType& holder : schema().blocks)
       for (const FieldType& member : holder.fields)
         if (member.block == &other && unknown.hint.empty())
-          unknown.hint = fmt::format("`{}` belongs into `{} {{ ... }}`", field, member.name);
+          unknown.hint = fmt::format("`{}` belongs in `{} {{ ... }}`", field, member.name);
   }
   return unknown;
 }

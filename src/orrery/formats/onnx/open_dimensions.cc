@@ -101,7 +101,7 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
       model.whole());
   for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
     error.note(fmt::format("`{}`: {}", missing[i], open.where.at(missing[i])));
-  error.hint(fmt::format("say what it shall run on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));
+  error.hint(fmt::format("say what it runs on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));
   throw base::InputError(found.all());
 }
 

@@ -17,7 +17,7 @@ Count bounded(std::int64_t value, const char* what, std::int64_t least, std::int
 
 Integers filled(std::optional<Integers> given, std::size_t count, std::int64_t otherwise, const char* what) {
   Integers out = given && !given->empty() ? std::move(*given) : Integers(count, otherwise);
-  if (out.size() != count) misfit(fmt::format("`{}` has {} numbers, where {} are due", what, out.size(), count));
+  if (out.size() != count) misfit(fmt::format("`{}` has {} numbers, where {} are expected", what, out.size(), count));
   for (const std::int64_t value : out) bounded(value, what, std::min<std::int64_t>(otherwise, 1));
   return out;
 }

@@ -113,7 +113,7 @@ std::vector<machine::MeasuredProduct> read_measured_products(const std::shared_p
   found.throw_if_errors();
   if (table.rows.size() < 2)
     base::fail("O1377", "a table of measurements has a header and a row for each product", {file, 0, 0, 1},
-               "the columns are m, n, k, seconds, and if you like batch, precision");
+               "the columns are m, n, k, seconds, and optionally batch and precision");
   const std::map<std::string, std::size_t> places = read_header(table, found);
   found.throw_if_errors();
   std::vector<machine::MeasuredProduct> products;

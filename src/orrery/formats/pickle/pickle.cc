@@ -109,7 +109,7 @@ class Machine : private PickleBytes {
     const PickleRef callee = pop();
     const PickleValue& what = out_.at(callee);
     if (what.kind != Kind::kGlobal) refused("calls something that is not a name");
-    if (out_.at(arguments).kind != Kind::kTuple) broken("arguments are no tuple");
+    if (out_.at(arguments).kind != Kind::kTuple) broken("arguments are not a tuple");
     if (!may_call_(what.text, what.name)) refused(fmt::format("calls `{}.{}`", what.text, what.name));
     push_new({Kind::kCall, 0, 0, {}, {}, {callee, arguments}});
   }

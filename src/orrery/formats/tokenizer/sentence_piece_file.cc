@@ -133,7 +133,7 @@ class Reader {
     for (Wire::Field field; wire.next(field);) {
       if (field.number != kCharacterMap) continue;
       const std::string why = field.type == Wire::kBytes ? wrong_with_map(field.bytes) : "it is not text";
-      if (!why.empty()) wrong(fmt::format("the map of its {} cannot be: {}", what, why));
+      if (!why.empty()) wrong(fmt::format("the map of its {} is not possible: {}", what, why));
     }
     if (wire.is_broken()) wrong(fmt::format("its {} has another form", what));
   }

@@ -243,7 +243,7 @@ void ConfigKeys::report_missing(std::string_view family) {
   for (const json::Member& member : object_.members) present.push_back(member.key);
   for (const std::string& key : missing_)
     if (const json::Member* null = object_.find(key)) {
-      missing.also(null->value.where, "null says as little as no key");
+      missing.also(null->value.where, "null is the same as leaving the key out");
     } else if (const std::string_view other = another_name(key); !other.empty()) {
       missing.hint(fmt::format("is `{}` meant to be `{}`?", other, key)).also(key_where(other), "written here");
     } else if (const std::string near = base::closest(key, present); !near.empty() && near != key) {

@@ -290,7 +290,7 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, netw
     }
     if (!is_floating(tensor->element)) {
       found.error("O1646",
-                  fmt::format("tensor `{}` has elements of {}, which are no weights", tensor->name,
+                  fmt::format("tensor `{}` has elements of {}, which are not weights", tensor->name,
                               checkpoint::name_of(tensor->element)),
                   whole);
       continue;

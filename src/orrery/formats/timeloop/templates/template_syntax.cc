@@ -115,7 +115,7 @@ class Parser {
     if (word == "include") return include(std::move(made));
     if (word.starts_with("end") || word == "else" || word == "elif")
       refuse(made.where, fmt::format("`{}` stands here without what it belongs to", word), "");
-    refuse(made.where, fmt::format("`{}`: this statement of Jinja is not read here", word),
+    refuse(made.where, fmt::format("`{}`: this Jinja statement is not supported", word),
            "known: set, if, for, macro, include, raw");
   }
 
