@@ -258,7 +258,7 @@ Value call(std::string_view name, std::span<const Value> arguments) {
   const Value& first = arguments.front();
   if (name == "str") return is_text(first) ? first : Value{describe(first)};
   if (is_text(first) && (name == "int" || name == "float")) {
-    return parse_number(std::get<std::string>(first), name == "int", what);
+    return number_in(std::get<std::string>(first), name == "int", what);
   }
   for (const Value& argument : arguments) {
     if (!is_number(argument)) {
