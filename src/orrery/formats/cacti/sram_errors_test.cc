@@ -25,8 +25,6 @@ namespace {
 using base::Count;
 using energy::SramErrorKind, energy::SramErrorRow;
 
-constexpr Count kKi = 1024;
-
 // The classes: greatest width, capacity, banks.
 constexpr std::array<int, 4> kWidths{64, 256, 512, 2048};
 constexpr std::array<Count, 5> kCapacities{4 * kKi, 32 * kKi, 128 * kKi, 2048 * kKi, 65536 * kKi};

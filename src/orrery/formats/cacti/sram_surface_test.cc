@@ -25,10 +25,7 @@ using energy::SramPoint, energy::SramRow, energy::SramSurface, energy::kArea, en
 constexpr Count kMi = 1 << 20;
 
 const SramSurface& surface(int technology_nm) {
-  static const std::string tables = ORRERY_SOURCE_DIR "/catalog/tables/";
-  static const auto surfaces = sram_surfaces(yaml::read_file(tables + "sram_cacti7.csv"),
-                                             yaml::read_file(tables + "sram_cacti7_runners_up.csv"));
-  return *surfaces(technology_nm);
+  return *catalogue_surfaces()(technology_nm);
 }
 
 int any_technology() {
