@@ -2,8 +2,9 @@
 # run_error.sh ORRERY ROOT tests/errors/<CODE>[-variant] [CHECKER]: one bad input and what Orrery must say about it, also
 # as JSON, at which CHECKER (check_documents.cc) looks.
 #
-# The folder holds the input files, `command` (run by bash in a copy of the folder) and `expected`: all that
-# stdout and stderr print, with `...` as in run_cli.sh, and `[N]` as its last line where the exit code is
+# The folder holds the input files, `command` (run by bash in a copy of the folder) and `expected`. In the first folder of
+# a code that is all that stdout and stderr print, with `...` as in run_cli.sh; in its other folders, so that a better
+# wording changes one file, only the codes, places and carets (places.awk). `[N]` is its last line where the exit code is
 # not 2 (`[0]` for a warning). The output must name the code. Where a message points into a file
 # (`--> file:line:column`), the file must have that line, the source window must show it, and the caret
 # must stand under that column. ORRERY_ACCEPT=1 writes what was printed into `expected` instead.
@@ -82,6 +83,12 @@ if [[ -n ${4:-} ]]; then
     timeout 60 bash ./command </dev/null >"$scratch/raw" 2>&1)
   (($? == exit_code)) || problem 'the exit code with --json is another one'
   said=$("$4" "$scratch"/documents/*) || problem "$said"
+fi
+
+folders=("$ROOT/tests/errors/$code"*)
+if [[ ${folders[0]##*/} != "$name" ]]; then
+  awk -f "$ROOT/tests/places.awk" "$scratch/actual" >"$scratch/places"
+  mv "$scratch/places" "$scratch/actual"
 fi
 
 if [[ -n ${ORRERY_ACCEPT:-} ]]; then

@@ -18,6 +18,7 @@
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/program/write_for.h"
 
@@ -273,10 +274,8 @@ void CommandLine::probability(const std::string& names, std::optional<double>& v
 void CommandLine::seed(std::uint64_t& value, const std::string& what) {
   draws_ = true;
   const auto check = [](const std::string& text) -> std::string {
-    std::uint64_t number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool good = failure == std::errc() && end == text.data() + text.size();
-    return good ? "" : fmt::format("`{}` is not a whole number from 0 to 2^64 - 1", text);
+    return base::parse_number<std::uint64_t>(text) ? ""
+                                                   : fmt::format("`{}` is not a whole number from 0 to 2^64 - 1", text);
   };
   option(*app_->add_option("--seed", value, what), "N").check(CLI::Validator(check, ""));
 }

@@ -1,13 +1,13 @@
 #include "orrery/cli/prediction_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/shared_options.h"
 
 namespace orrery::verbs {
@@ -20,16 +20,9 @@ using masks::PredictorKind;
 
 constexpr Count kMostSize = Count{1} << 30;
 
-std::optional<double> number(const std::string& text) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 double number_within(const std::string& option, const std::string& text, double above, double most,
                      const std::string& what) {
-  const std::optional<double> value = number(text);
+  const std::optional<double> value = base::parse_finite(text);
   if (!value || !(*value > above) || *value > most)
     misuse("O1102", fmt::format("`{} {}` must be {}", option, text, what), fmt::format("give {} {}", option, what));
   return *value;
@@ -59,7 +52,7 @@ void check_use(const PredictionOptions& options, PredictorKind kind) {
 }  // namespace
 
 double threshold_of(const std::string& text) {
-  const std::optional<double> value = number(text);
+  const std::optional<double> value = base::parse_finite(text);
   if (value && *value > 0 && *value < 1) return *value;
   base::Diagnostics found;
   auto& problem = found.error("O1820", fmt::format("the threshold `{}` is no probability between 0 and 1", text));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "orrery/base/limits/version.h"
+#include "orrery/base/version.h"
 
 namespace orrery::verbs {
 

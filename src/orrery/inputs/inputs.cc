@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/yaml/node.h"
@@ -104,14 +105,10 @@ std::vector<std::string> in_folders(const std::vector<std::string>& paths, base:
 std::string meant_value(const std::string& path) {
   for (const auto& [option, values] :
        {std::pair{"--compat", "timeloop,factorflow,accelergy-0.4"}, std::pair{"--objective", "edp,energy,delay"}}) {
-    const std::string_view all = values;
-    for (std::size_t at = 0; at <= all.size();) {
-      const std::size_t comma = std::min(all.find(',', at), all.size());
-      if (all.substr(at, comma - at) == path)
+    for (const std::string_view value : base::split(values, ','))
+      if (value == path)
         return fmt::format("as one more value of `{0}` write it after a comma, `{0} NAME,{1}`, or give `{0}` once more",
                            option, path);
-      at = comma + 1;
-    }
   }
   return {};
 }
@@ -156,7 +153,7 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
       files.push_back(std::move(file));
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
-        (found.error("", "") = diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");
+        found.add(diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");
     }
   }
   found.throw_if_errors();

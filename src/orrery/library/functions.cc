@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/version.h"
+#include "orrery/base/version.h"
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/engines/nest/sparse/sparse_model.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/alike.h"
 
 namespace orrery::verbs {
@@ -234,7 +235,7 @@ std::string diagnostics_text(const std::vector<Diagnostic>& diagnostics, const D
       ++left;
     }
   }
-  if (left > 0) errors += fmt::format("and {} more error{}\n", left, left == 1 ? "" : "s");
+  if (left > 0) errors += fmt::format("and {} more error{}\n", left, base::plural(left));
   return warnings + errors;
 }
 

@@ -36,5 +36,17 @@ TEST(Hints, AnEmptyHintIsNone) {
   EXPECT_EQ(found.all()[0].hints, std::vector<std::string>{"do this"});
 }
 
+TEST(Collecting, WhatIsAddedKeepsItsSeverity) {
+  Diagnostics others, found;
+  others.warning("O0323", "odd");
+  found.append(others);
+  EXPECT_FALSE(found.has_errors());
+  EXPECT_EQ(found.all()[0].severity, Severity::kWarning);
+  others.error("O0101", "wrong", {nullptr, 3, 4, 1});
+  EXPECT_EQ(found.add(others.all()[1]).primary.where.line, 3);
+  EXPECT_TRUE(found.has_errors());
+  EXPECT_THROW(found.throw_if_errors(), InputError);
+}
+
 }  // namespace
 }  // namespace orrery::base

@@ -4,6 +4,8 @@
 #include <string>
 #include <tuple>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::base {
 
 static bool same_place(const Location& a, const Location& b) {
@@ -33,7 +35,7 @@ std::vector<Diagnostic> once_each(const std::vector<Diagnostic>& found) {
   for (std::size_t i = 0; i < once.size(); ++i)
     if (repeated[i] > kShown) {
       const std::size_t more = repeated[i] - kShown;
-      once[i].notes.push_back("and at " + std::to_string(more) + " more place" + (more == 1 ? "" : "s"));
+      once[i].notes.push_back("and at " + std::to_string(more) + " more place" + plural(more));
     }
   return once;
 }

@@ -10,8 +10,8 @@ namespace {
 TEST(OnceEach, OneMessageOfManyPlacesShowsSomeAndCountsTheOthers) {
   const auto file = std::make_shared<SourceFile>(SourceFile{"a.yaml", ""});
   Diagnostics found;
-  for (int line = 1; line <= 11; ++line) found.error("O2028", "`A` is no dataspace", {file, line, 1, 1});
-  found.error("O2028", "`B` is no dataspace", {file, 20, 1, 1});
+  for (int line = 1; line <= 11; ++line) found.error("O2028", "`A` is not a dataspace", {file, line, 1, 1});
+  found.error("O2028", "`B` is not a dataspace", {file, 20, 1, 1});
   const std::vector<Diagnostic> once = once_each(found.all());
   ASSERT_EQ(once.size(), 2u);
   EXPECT_EQ(once[0].primary.where.line, 1);

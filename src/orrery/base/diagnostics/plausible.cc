@@ -43,7 +43,7 @@ void doubt(HardwareFigure figure, double value, const std::string& name, Locatio
   const Range& range = kRanges[static_cast<std::size_t>(figure)];
   if (value == 0 || (value >= range.least && value <= range.most)) return;
   Diagnostic& warning = found.warning("O1380", fmt::format("`{}` is {}", name, shown(value, range)), std::move(where));
-  warning.label(value < range.least ? "hardly any is so little" : "hardly any is so much");
+  warning.label(value < range.least ? "very few are so small" : "very few are so large");
   warning.note(fmt::format("usual {} are {} to {} {}", range.of, range.usual_least, range.usual_most, range.unit_name));
   for (const double factor : {1e3, 1e6, 1e9, 1e12}) {
     const double meant = value < range.least ? value * factor : value / factor;

@@ -53,11 +53,12 @@ TEST(Budget, SearchesBesideEachOtherShareTheMemory) {
 }
 
 TEST(Budget, IsSpentWhenTheProcessHasGrownPastTheMemory) {
-  std::vector<char> ballast(std::size_t{256} << 20, 1);
-  const Budget budget({.memory = 1 << 20});
-  EXPECT_TRUE(budget.spent());
-  EXPECT_TRUE(budget.out_of_memory());
-  EXPECT_EQ(ballast[1000], 1);
+  const std::vector<char> ballast(std::size_t{256} << 20, 1);
+  const Budget small({.memory = 1 << 20}), large({.memory = ballast.size() * 4});
+  EXPECT_TRUE(small.spent());
+  EXPECT_TRUE(small.out_of_memory());
+  EXPECT_FALSE(large.spent());
+  EXPECT_FALSE(large.out_of_memory());
 }
 
 TEST(Ticker, AsksOnceInAWhileAndRemembers) {

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::base {
 namespace {
 
@@ -27,7 +29,7 @@ constexpr std::size_t kLongestName = 256;
 std::string fold(std::string_view name) {
   std::string folded(name);
   for (char& letter : folded) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    letter = lower(letter);
     if (letter == '-' || letter == ' ') letter = '_';
   }
   return folded;

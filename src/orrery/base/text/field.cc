@@ -4,22 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::base {
 namespace {
-
-template <typename Number>
-std::optional<Number> number(const std::string& text) {
-  Number value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 template <typename Integer>
 Field whole(std::string path, Integer& member, Integer least, Integer most, std::string text) {
@@ -33,8 +24,8 @@ Field whole(std::string path, Integer& member, Integer least, Integer most, std:
               {}};
   field.get = [&member] { return FieldValue(static_cast<Count>(member)); };
   field.set = [&member, least, most](const std::string& given) {
-    const std::optional<Integer> value = number<Integer>(given);
-    if (!value || *value < least || *value > most) return false;
+    const std::optional<Integer> value = parse_number<Integer>(given, least, most);
+    if (!value) return false;
     member = *value;
     return true;
   };
@@ -57,8 +48,8 @@ Field real(std::string path, std::string values, double& member, double least, d
   Field field{std::move(path), std::move(values), std::move(text), 0, 1, {}, {}};
   field.get = [&member] { return FieldValue(member); };
   field.set = [&member, least, most](const std::string& given) {
-    const std::optional<double> value = number<double>(given);
-    if (!value || !(*value >= least && *value <= most)) return false;
+    const std::optional<double> value = parse_number<double>(given, least, most);
+    if (!value) return false;
     member = *value;
     return true;
   };

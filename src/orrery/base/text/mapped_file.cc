@@ -16,7 +16,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   std::error_code ignored;
   const Type type = std::filesystem::status(path, ignored).type();
   if (type == Type::fifo || type == Type::character || type == Type::block || type == Type::socket)
-    fail("O0100", fmt::format("`{}` is no regular file", path), whole, "copy it to a file first");
+    fail("O0100", fmt::format("`{}` is not a regular file", path), whole, "copy it to a file first");
   const Opened file(path, whole);
   struct stat facts = {};
   if (::fstat(file.number(), &facts) != 0) unreadable(path, whole);

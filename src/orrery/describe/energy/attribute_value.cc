@@ -2,9 +2,10 @@
 
 #include <charconv>
 #include <cmath>
-#include <system_error>
 
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::energy {
 namespace {
@@ -39,14 +40,9 @@ std::string python_text(double value) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  text = base::trimmed(text, " \t");
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  return base::parse_finite(text);
 }
 
 struct AsText {

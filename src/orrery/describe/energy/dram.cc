@@ -1,19 +1,15 @@
 #include "orrery/describe/energy/dram.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::energy {
 namespace {
 
 constexpr double kAccuracyPercent = 80;
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::string known(const std::vector<DramType>& types) {
   std::vector<std::string> names;
@@ -40,8 +36,9 @@ Answer Dram::estimate(const Query& query) const {
                            : types_.begin();
   if (type == types_.end()) {
     // DDR4 is not a misspelt DDR3: only another spelling of the same letters is suggested.
-    const auto meant = std::find_if(types_.begin(), types_.end(),
-                                    [&](const DramType& one) { return lower(one.name) == lower(text(*wanted)); });
+    const auto meant = std::find_if(types_.begin(), types_.end(), [&](const DramType& one) {
+      return base::lower(one.name) == base::lower(text(*wanted));
+    });
     return Refusal{fmt::format("has no energy per bit of type `{}`; it knows {}{}", text(*wanted), known(types_),
                                meant == types_.end() ? "" : fmt::format(" (did you mean `{}`?)", meant->name))};
   }

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::energy {
 namespace {
 
@@ -97,8 +99,8 @@ std::string nearest(const EstimationTable& table, const Conditions& conditions) 
   }
   if (!table.ragged_lines.empty())
     why += fmt::format("; its line{} {} {} left out, with more or fewer cells than there are columns",
-                       table.ragged_lines.size() == 1 ? "" : "s", fmt::join(table.ragged_lines, ", "),
-                       table.ragged_lines.size() == 1 ? "is" : "are");
+                       base::plural(table.ragged_lines.size()), fmt::join(table.ragged_lines, ", "),
+                       base::plural(table.ragged_lines.size(), "is", "are"));
   return why;
 }
 

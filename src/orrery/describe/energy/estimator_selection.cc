@@ -9,15 +9,10 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::energy {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 // Names that descriptions written for Accelergy use in `plug_in`.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAccelergyNames{{
@@ -30,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAccelerg
 }};
 
 std::string our_name(const std::string& wanted) {
-  const std::string name = lower(wanted);
+  const std::string name = base::lower(wanted);
   for (const auto& [theirs, ours] : kAccelergyNames)
     if (name == theirs) return std::string(ours);
   return name;
@@ -65,7 +60,7 @@ constexpr auto kKin = std::to_array<Kin>({{"regfile", {"regfile", "SRAM"}},
                                           {"bus", {"wire", ""}}});
 
 std::vector<std::string> kin_of(std::string_view class_name, const std::vector<std::string>& classes) {
-  const std::string name = lower(class_name);
+  const std::string name = base::lower(class_name);
   for (const Kin& kin : kKin) {
     if (name.find(kin.part) == std::string::npos) continue;
     std::vector<std::string> known;
@@ -148,7 +143,7 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
   }
   if (!strangers.empty())
     error.note(fmt::format("{}: {} not know class `{}`", fmt::join(strangers, ", "),
-                           strangers.size() == 1 ? "does" : "do", primitive.class_name));
+                           base::plural(strangers.size(), "does", "do"), primitive.class_name));
   if (refusals.empty()) error.note("no estimator is available");
 
   if (const Value* wanted = find(primitive.attributes, "plug_in")) {

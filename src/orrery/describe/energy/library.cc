@@ -31,18 +31,16 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::energy {
 namespace {
 
 enum class Target { kEnergy, kLeak, kArea };
 
-bool same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 bool among(const std::vector<std::string>& alternatives, std::string_view one) {
-  return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& other) { return same(one, other); });
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](const auto& other) { return base::same_letters(one, other); });
 }
 
 constexpr double kAdderOfMac = 32;  // bits, in every row of an `intmac`
@@ -103,14 +101,14 @@ struct Given {
 Given given(const LibraryAttribute& attribute, const Attributes& attributes) {
   for (const std::string& name : attribute.names)
     for (const auto& [key, value] : attributes)
-      if (same(key, name) && !std::holds_alternative<std::monostate>(value)) return {name, &value};
+      if (base::same_letters(key, name) && !std::holds_alternative<std::monostate>(value)) return {name, &value};
   return {};
 }
 
 // The bits of a floating-point word whose `exponent` and `mantissa` are given: 1 + exponent + mantissa. A width that is
 // given, too, must be that, or without the hidden bit of a mantissa that counts it. Nothing for other queries.
 std::optional<std::variant<base::Count, Refusal>> width_of_format(const Query& query) {
-  if (query.class_name.size() < 2 || !same(query.class_name.substr(0, 2), "fp")) return std::nullopt;
+  if (query.class_name.size() < 2 || !base::same_letters(query.class_name.substr(0, 2), "fp")) return std::nullopt;
   std::array<base::Count, 2> parts{};
   constexpr std::array<const char*, 2> kParts{"exponent", "mantissa"};
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -141,7 +139,8 @@ std::optional<std::variant<base::Count, Refusal>> width_of_format(const Query& q
 // Accelergy takes it.
 std::optional<double> length_of_wire(const Query& query) {
   const Value* value = find(query.attributes, "length");
-  if (!value || !same(query.class_name, "wire") || find(query.attributes, "length_mm")) return std::nullopt;
+  if (!value || !base::same_letters(query.class_name, "wire") || find(query.attributes, "length_mm"))
+    return std::nullopt;
   std::string length = text(*value);
   double mm = 1e-3;
   for (const auto& [unit, of_it] : {std::pair{"mm", 1.0}, std::pair{"um", 1e-3}, std::pair{"nm", 1e-6}}) {
@@ -159,7 +158,8 @@ class Matcher {
   Matcher(const NodeScaling& scaling, bool scales_technology, const Query& query)
       : scaling_(scaling), scales_technology_(scales_technology), query_(query) {
     // What is gated does nothing but leak.
-    const bool leaks = same(query.action, "leak") || same(query.action, "idle") || query.action.ends_with("_gated");
+    const bool leaks = base::same_letters(query.action, "leak") || base::same_letters(query.action, "idle") ||
+                       query.action.ends_with("_gated");
     target_ = query.wants_area() ? Target::kArea : leaks ? Target::kLeak : Target::kEnergy;
   }
 
@@ -299,7 +299,7 @@ std::vector<std::string> Library::beyond(const LibraryRow& best, const Query& qu
   }
   if (among(best.classes, "register")) {
     for (const auto& [key, value] : query.attributes) {
-      if (!same(key, "depth") && !same(key, "entries")) continue;
+      if (!base::same_letters(key, "depth") && !base::same_letters(key, "entries")) continue;
       const auto words = number(value);
       if (words && *words != 1)
         bounds.push_back(

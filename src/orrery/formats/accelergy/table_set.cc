@@ -233,8 +233,7 @@ std::vector<energy::TableSet> read_table_sets(const std::string& folder, base::D
     try {
       read_description(path, sets, found);
     } catch (const base::InputError& failure) {
-      for (const base::Diagnostic& one : failure.diagnostics)
-        (one.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = one;
+      found.append(failure.diagnostics);
     }
   }
   for (std::size_t i = 0; i < sets.size(); ++i)

@@ -66,7 +66,7 @@ class Reader {
   }
 
   void unknown(const Member& member, const char* what, const std::vector<std::string>& known) {
-    found_.warning("O1322", fmt::format("`{}` is no {} that AMPeD has", member.key, what), member.key_where)
+    found_.warning("O1322", fmt::format("`{}` is not a {} of AMPeD", member.key, what), member.key_where)
         .label("left aside")
         .hint(base::did_you_mean(member.key, known, fmt::format("known: {}", fmt::join(known, ", "))));
   }

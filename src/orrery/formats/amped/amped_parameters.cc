@@ -304,7 +304,7 @@ class Resolver {
       const double value = out_.quantities.*quantities_[i].field;
       if (out_.origin[i] == Origin::kCalculated && !std::isfinite(value))
         found_.error("O1333",
-                     fmt::format("`{}` comes to {}: a value that it is calculated from is out of all measure",
+                     fmt::format("`{}` comes to {}: a value that it is calculated from is far out of range",
                                  quantities_[i].name, value),
                      out_.where[i]);
     }

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::amped {
 namespace {
@@ -46,23 +47,10 @@ constexpr std::array kPrefixes = {
     Prefix{"P", 15},        Prefix{"E", 18},
 };
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 const Unit* unit_of(std::string_view name) {
   for (const Unit& unit : kUnits)
     if (unit.name == name) return &unit;
   return nullptr;
-}
-
-std::optional<double> number_of(std::string_view digits) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (failure != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 // The number with ten's exponent moved, by its text.
@@ -71,12 +59,11 @@ std::optional<double> scaled(std::string_view digits, int exponent) {
   if (e != std::string_view::npos) {
     std::string_view power = digits.substr(e + 1);
     if (!power.empty() && power[0] == '+') power.remove_prefix(1);
-    int own = 0;
-    const auto [end, failure] = std::from_chars(power.data(), power.data() + power.size(), own);
-    if (failure != std::errc() || end != power.data() + power.size() || std::abs(own) > 1000) return std::nullopt;
-    exponent += own;
+    const std::optional<int> own = base::parse_number<int>(power, -1000, 1000);
+    if (!own) return std::nullopt;
+    exponent += *own;
   }
-  return number_of(fmt::format("{}e{}", digits.substr(0, e), exponent));
+  return base::parse_finite(fmt::format("{}e{}", digits.substr(0, e), exponent));
 }
 
 // How much of `text` is a decimal number.
@@ -110,33 +97,33 @@ std::optional<UnitValue> parse_unit_value(std::string_view text, std::string* wh
     if (why != nullptr) *why = std::move(reason);
     return std::nullopt;
   };
-  text = trimmed(text);
+  text = base::trimmed(text, " \t");
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
   const std::size_t length = number_length(text);
   if (length == 0) return refuse("it does not begin with a number");
   const std::string_view digits = text.substr(0, length);
-  std::string_view unit = trimmed(text.substr(length));
+  std::string_view unit = base::trimmed(text.substr(length), " \t");
   const std::string whole(unit);
 
   if (const std::size_t slash = unit.find('/'); slash != std::string_view::npos) {
-    const std::string_view per = trimmed(unit.substr(slash + 1));
+    const std::string_view per = base::trimmed(unit.substr(slash + 1), " \t");
     bool known = false;
     for (const std::string_view name : kPer) known |= name == per;
     if (!known) return refuse(fmt::format("`{}` is not a known unit", whole.substr(0, 40)));
-    unit = trimmed(unit.substr(0, slash));
+    unit = base::trimmed(unit.substr(0, slash), " \t");
   }
   const auto of = [&](std::optional<double> number, Dimension dimension) -> std::optional<UnitValue> {
     if (!number || !std::isfinite(*number)) return refuse("the number is too large");
     return UnitValue{*number, dimension};
   };
-  if (unit.empty()) return of(number_of(digits), Dimension::kNone);
-  if (const Unit* known = unit_of(unit)) return of(number_of(digits), known->dimension);
+  if (unit.empty()) return of(base::parse_finite(digits), Dimension::kNone);
+  if (const Unit* known = unit_of(unit)) return of(base::parse_finite(digits), known->dimension);
   for (const Prefix& prefix : kPrefixes) {
     if (unit.rfind(prefix.name, 0) != 0) continue;
-    const std::string_view rest = trimmed(unit.substr(prefix.name.size()));
+    const std::string_view rest = base::trimmed(unit.substr(prefix.name.size()), " \t");
     const Unit* known = unit_of(rest);
     if (!rest.empty() && known == nullptr) continue;
-    std::optional<double> number = prefix.binary ? number_of(digits) : scaled(digits, prefix.exponent);
+    std::optional<double> number = prefix.binary ? base::parse_finite(digits) : scaled(digits, prefix.exponent);
     if (number && prefix.binary) number = std::ldexp(*number, prefix.exponent);
     return of(number, known != nullptr ? known->dimension : Dimension::kNone);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/csv/csv.h"
 
 namespace orrery::formats::cacti {
@@ -25,14 +25,6 @@ constexpr std::size_t kKind = 0, kFirstBound = 1, kFirstPercent = 6, kFigures = 
 // In the order of energy::SramErrorKind.
 constexpr std::array<std::string_view, energy::kSramErrorKinds> kKinds{
     "printed", "rows", "node", "ports", "mixed", "narrow", "beside", "shallow", "below", "above", "banks"};
-
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 class Reader {
  public:
@@ -73,7 +65,7 @@ class Reader {
   template <class Number>
   Number count(const csv::Cell& cell, std::size_t column) {
     if (cell.text.empty()) return 0;
-    const auto value = number<Number>(cell.text);
+    const auto value = base::parse_number<Number>(cell.text);
     if (value && *value > 0) return *value;
     wrong(document_.place(cell), fmt::format("`{}` is not a count above 0, but `{}`", kColumns[column], cell.text));
     return 0;
@@ -99,7 +91,7 @@ class Reader {
     row.points = count<int>(line.cells[column], column);
     for (std::size_t i = 0; i < kFigures; ++i) {
       const csv::Cell& cell = line.cells[kFirstPercent + i];
-      const auto percent = number<double>(cell.text);
+      const auto percent = base::parse_number<double>(cell.text);
       if (percent && *percent > 0 && std::isfinite(*percent))
         row.percent[i] = *percent;
       else

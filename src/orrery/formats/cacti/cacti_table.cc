@@ -15,9 +15,9 @@ namespace orrery::formats::cacti {
 namespace {
 
 // Sorted by technology. The last four may be empty: CACTI's organisation is not known.
-constexpr std::array<std::string_view, 15> kCactiTableColumns{"tech_nm",  "banks",    "rw_ports", "width_bits", "capacity_bytes",
-                                                    "read_pj",  "write_pj", "leak_mw",  "area_mm2",   "access_ns",
-                                                    "cycle_ns", "nspd",     "ndwl",     "ndbl",       "mux"};
+constexpr std::array<std::string_view, 15> kCactiTableColumns{
+    "tech_nm",  "banks",     "rw_ports", "width_bits", "capacity_bytes", "read_pj", "write_pj", "leak_mw",
+    "area_mm2", "access_ns", "cycle_ns", "nspd",       "ndwl",           "ndbl",    "mux"};
 constexpr std::size_t kFirstFigure = 5, kFirstOptional = 10, kFirstOrganisation = 11;
 
 struct Line {
@@ -113,7 +113,9 @@ void report(const std::shared_ptr<const base::SourceFile>& file, const Line& lin
     found.error("O1251", fmt::format("a row of SRAM figures has {} cells", kCactiTableColumns.size()), place)
         .label(fmt::format("this one has {}", std::count(line.text.begin(), line.text.end(), ',') + 1));
   else
-    found.error("O1251", fmt::format("`{}` of a row of SRAM figures is not a number above 0", kCactiTableColumns[column]), place);
+    found.error("O1251",
+                fmt::format("`{}` of a row of SRAM figures is not a number above 0", kCactiTableColumns[column]),
+                place);
 }
 
 }  // namespace

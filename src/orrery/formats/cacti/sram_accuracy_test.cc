@@ -12,23 +12,13 @@
 
 #include "orrery/describe/energy/sram/sram.h"
 #include "orrery/formats/cacti/cacti_table.h"
+#include "orrery/formats/cacti/sram_points_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
 namespace {
 
 using energy::SramFigures, energy::SramPoint, energy::SramRow, energy::SramSurface;
-
-const std::string kRoot = ORRERY_SOURCE_DIR;
-constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
-constexpr base::Count kKi = 1024;
-const std::array<const char*, 4> kNames{"read", "write", "leakage", "area"};
-
-const energy::SramSurfaces& surfaces() {
-  static const auto kept = sram_surfaces(yaml::read_file(kRoot + "/catalog/tables/sram_cacti7.csv"),
-                                         yaml::read_file(kRoot + "/catalog/tables/sram_cacti7_runners_up.csv"));
-  return kept;
-}
 
 struct Errors {
   int points = 0;
@@ -48,8 +38,8 @@ struct Errors {
 std::string text(const Errors& errors) {
   std::ostringstream out;
   out << errors.points << " points:";
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    out << " " << kNames[i] << " " << errors.mean(i) << " (worst " << errors.worst[i] << ")";
+  for (std::size_t i = 0; i < kFigureNames.size(); ++i)
+    out << " " << kFigureNames[i] << " " << errors.mean(i) << " (worst " << errors.worst[i] << ")";
   return out.str();
 }
 
@@ -64,19 +54,19 @@ std::vector<std::pair<int, SramRow>> points_of(const std::string& path) {
   return points;
 }
 
-const std::string kPoints = kRoot + "/tests/data/sram_cacti7_points.csv";
+const std::string kPoints = kSourceDirectory + "/tests/data/sram_cacti7_points.csv";
 
 TEST(SramAccuracy, UnseenPointsStayFarWithinTheGoals) {
   Errors small, large;
   for (const auto& [technology, row] : points_of(kPoints)) {
-    const auto estimate = surfaces()(technology)->at(row.point);
+    const auto estimate = catalogue_surfaces()(technology)->at(row.point);
     (row.point.capacity_bytes <= 128 * kKi ? small : large).add(estimate->figures, row.figures);
   }
   EXPECT_GT(small.points, 400);
   EXPECT_GT(large.points, 500);
   EXPECT_LT(small.mean(0), 2.5) << text(small);
   EXPECT_LT(large.mean(0), 2.2) << text(large);
-  for (std::size_t i = 1; i < kNames.size(); ++i) {
+  for (std::size_t i = 1; i < kFigureNames.size(); ++i) {
     EXPECT_LT(small.mean(i), 2.5) << text(small);
     EXPECT_LT(large.mean(i), 2.5) << text(large);
   }
@@ -84,7 +74,7 @@ TEST(SramAccuracy, UnseenPointsStayFarWithinTheGoals) {
 
 // The reference's own points off the grid; the table must not hold them.
 TEST(SramAccuracy, TheReferencesPointsOffTheGridMeetItsGoals) {
-  const std::string path = kRoot + "/../shared/goldens/energy/sram_cacti7_offgrid.csv";
+  const std::string path = kSourceDirectory + "/../shared/goldens/energy/sram_cacti7_offgrid.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
   std::ifstream in(path);
   std::string line;
@@ -97,7 +87,7 @@ TEST(SramAccuracy, TheReferencesPointsOffTheGridMeetItsGoals) {
     SramRow row;
     cells >> technology >> row.point.capacity_bytes >> row.point.width_bits >> row.point.banks >> row.point.ports;
     for (std::size_t i = 0; i < 4; ++i) cells >> row.figures[i];
-    const auto estimate = surfaces()(technology)->at(row.point);
+    const auto estimate = catalogue_surfaces()(technology)->at(row.point);
     ASSERT_TRUE(estimate);
     ASSERT_NE(estimate->origin, energy::SramOrigin::kTable) << line;
     (row.point.capacity_bytes <= 128 * kKi ? small : large).add(estimate->figures, row.figures);
@@ -105,7 +95,7 @@ TEST(SramAccuracy, TheReferencesPointsOffTheGridMeetItsGoals) {
   EXPECT_EQ(small.points + large.points, 30);
   EXPECT_LT(small.mean(0), 10) << text(small);
   EXPECT_LT(large.mean(0), 3.5) << text(large);
-  for (std::size_t i = 1; i < kNames.size(); ++i) {
+  for (std::size_t i = 1; i < kFigureNames.size(); ++i) {
     EXPECT_LT(small.mean(i), 4) << text(small);
     EXPECT_LT(large.mean(i), 4) << text(large);
   }
@@ -118,7 +108,7 @@ TEST(SramAccuracy, TheReferencesPointsOffTheGridMeetItsGoals) {
 TEST(SramAccuracy, RowsLeftOutAreFoundAgain) {
   Errors small, large;
   for (const int technology : kTechnologies) {
-    const auto surface = surfaces()(technology);
+    const auto surface = catalogue_surfaces()(technology);
     for (const SramRow& row : surface->table().rows) {
       if (row.point.ports != 1 || row.point.width_bits < 32 || row.point.capacity_bytes > 16384 * kKi) continue;
       const auto estimate = surface->left_out(row.point);
@@ -132,19 +122,19 @@ TEST(SramAccuracy, RowsLeftOutAreFoundAgain) {
 
 TEST(SramAccuracy, WordsOfUpTo2048BitAreAsNear) {
   Errors errors;
-  for (const auto& [technology, row] : points_of(kRoot + "/tests/data/sram_cacti7_wide.csv")) {
-    const auto estimate = surfaces()(technology)->left_out(row.point);
+  for (const auto& [technology, row] : points_of(kSourceDirectory + "/tests/data/sram_cacti7_wide.csv")) {
+    const auto estimate = catalogue_surfaces()(technology)->left_out(row.point);
     ASSERT_TRUE(estimate);
     errors.add(estimate->figures, row.figures);
   }
   EXPECT_GT(errors.points, 50);
-  for (std::size_t i = 0; i < kNames.size(); ++i) EXPECT_LT(errors.mean(i), 2.5) << text(errors);
+  for (std::size_t i = 0; i < kFigureNames.size(); ++i) EXPECT_LT(errors.mean(i), 2.5) << text(errors);
 }
 
 TEST(SramAccuracy, TwoPortsHaveStraightLines) {
   Errors errors;
-  for (const auto& [technology, row] : points_of(kRoot + "/tests/data/sram_cacti7_two_ports.csv")) {
-    const auto estimate = surfaces()(technology)->at(row.point);
+  for (const auto& [technology, row] : points_of(kSourceDirectory + "/tests/data/sram_cacti7_two_ports.csv")) {
+    const auto estimate = catalogue_surfaces()(technology)->at(row.point);
     ASSERT_TRUE(estimate);
     ASSERT_EQ(estimate->origin, energy::SramOrigin::kGrid);
     errors.add(estimate->figures, row.figures);

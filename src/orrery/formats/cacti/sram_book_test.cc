@@ -14,6 +14,7 @@
 #include "orrery/describe/energy/sram/sram.h"
 #include "orrery/describe/energy/sram/sram_organisation.h"
 #include "orrery/formats/cacti/cacti_table.h"
+#include "orrery/formats/cacti/sram_points_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
@@ -22,18 +23,9 @@ namespace {
 using base::Count;
 using energy::SramFigures, energy::SramPoint, energy::SramRow;
 
-const std::string kSramBookRoot = ORRERY_SOURCE_DIR;
-constexpr std::array<int, 5> kSramBookTechnologies{22, 32, 45, 65, 90};
-
-const energy::SramSurfaces& surfaces_of_sram_book() {
-  static const auto kept = sram_surfaces(yaml::read_file(kSramBookRoot + "/catalog/tables/sram_cacti7.csv"),
-                                         yaml::read_file(kSramBookRoot + "/catalog/tables/sram_cacti7_runners_up.csv"));
-  return kept;
-}
-
 // Rows "| 64 KiB | 75 | 1.2 | 0.8 | 0.6 | 0.9 | ..." of the book: by bytes, points and four errors.
 std::map<Count, std::array<double, 5>> table_of_the_book() {
-  std::ifstream in(kSramBookRoot + "/docs/model/energy.md");
+  std::ifstream in(kSourceDirectory + "/docs/model/energy.md");
   std::map<Count, std::array<double, 5>> rows;
   std::string line;
   while (std::getline(in, line)) {
@@ -54,12 +46,12 @@ TEST(SramBook, ItsTableOfErrorsIsWhatIsMeasured) {
   const auto book = table_of_the_book();
   ASSERT_EQ(book.size(), 15u);
   std::map<Count, std::array<double, 5>> measured;
-  const auto file = yaml::read_file(kSramBookRoot + "/tests/data/sram_cacti7_points.csv");
-  for (const int technology : kSramBookTechnologies) {
+  const auto file = yaml::read_file(kSourceDirectory + "/tests/data/sram_cacti7_points.csv");
+  for (const int technology : kTechnologies) {
     base::Diagnostics found;
     for (const SramRow& row : read_sram_table(file, technology, found).rows) {
       auto& here = measured[book.lower_bound(row.point.capacity_bytes)->first];
-      const SramFigures ours = surfaces_of_sram_book()(technology)->at(row.point)->figures;
+      const SramFigures ours = catalogue_surfaces()(technology)->at(row.point)->figures;
       ++here[0];
       for (std::size_t i = 0; i < 4; ++i) here[i + 1] += 100 * std::fabs(ours[i] / row.figures[i] - 1);
     }
@@ -72,7 +64,7 @@ TEST(SramBook, ItsTableOfErrorsIsWhatIsMeasured) {
 
 TEST(SramBook, TheTableHoldsAsManyMemoriesAsItSays) {
   std::size_t rows = 0;
-  for (const int technology : kSramBookTechnologies) rows += surfaces_of_sram_book()(technology)->table().rows.size();
+  for (const int technology : kTechnologies) rows += catalogue_surfaces()(technology)->table().rows.size();
   EXPECT_EQ(rows, 9505u);
 }
 
@@ -81,14 +73,14 @@ TEST(SramBook, ARegisterOfOneByteStepByStep) {
   EXPECT_EQ(asked.point, (SramPoint{256, 32, 1, 1}));
   EXPECT_NEAR(std::pow(1.0 / 64, 0.78), 0.0390103, 5e-8);
   EXPECT_NEAR(asked.scale[energy::kRead], 0.475 * 0.0390103, 5e-8);
-  const double read = surfaces_of_sram_book()(32)->at(asked.point)->figures[energy::kRead];
+  const double read = catalogue_surfaces()(32)->at(asked.point)->figures[energy::kRead];
   EXPECT_EQ(read, 0.350301);
   EXPECT_NEAR(read * asked.scale[energy::kRead], 0.00649104, 5e-9);
 }
 
 TEST(SramBook, OrganisationsJumpByThreeQuarters) {
   // 65 nm, 2 banks of 72 bit: what nearly ties in cost differs by 1.75 in read energy.
-  const auto& surface = *surfaces_of_sram_book()(65);
+  const auto& surface = *catalogue_surfaces()(65);
   double least = 1e300, most = 0;
   for (Count bytes = 6000; bytes < 10000; bytes += 9) {
     const double read = surface.at({bytes / 9 * 9, 72, 2, 1})->figures[energy::kRead];
@@ -103,7 +95,7 @@ TEST(SramBook, OneStepInTenThousandFallsWithoutAnotherOrganisation) {
   std::mt19937 random(1);
   int same = 0, same_falls = 0, falls = 0, steps = 0;
   while (steps < 40000) {
-    const auto surface = surfaces_of_sram_book()(kSramBookTechnologies[random() % kSramBookTechnologies.size()]);
+    const auto surface = catalogue_surfaces()(kTechnologies[random() % kTechnologies.size()]);
     const int banks = 1 << random() % 6, width = 8 * (4 + static_cast<int>(random() % 60));
     const double octaves = std::log2(16.0 * 1024 * 1024 * 8 / 512 / banks) - 5;
     const Count words = static_cast<Count>(std::exp2(5 + octaves * (random() % 10000) / 10000.0)) * banks;

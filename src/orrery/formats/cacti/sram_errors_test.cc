@@ -25,13 +25,10 @@ namespace {
 using base::Count;
 using energy::SramErrorKind, energy::SramErrorRow;
 
-constexpr std::array<int, 5> kSramErrorsTechnologies{22, 32, 45, 65, 90};
-constexpr Count kSramErrorsKi = 1024;
-
 // The classes: greatest width, capacity, banks.
 constexpr std::array<int, 4> kWidths{64, 256, 512, 2048};
-constexpr std::array<Count, 5> kCapacities{4 * kSramErrorsKi, 32 * kSramErrorsKi, 128 * kSramErrorsKi, 2048 * kSramErrorsKi, 65536 * kSramErrorsKi};
-constexpr std::array<Count, 4> kCapacitiesOfNarrow{4 * kSramErrorsKi, 32 * kSramErrorsKi, 128 * kSramErrorsKi, 65536 * kSramErrorsKi};
+constexpr std::array<Count, 5> kCapacities{4 * kKi, 32 * kKi, 128 * kKi, 2048 * kKi, 65536 * kKi};
+constexpr std::array<Count, 4> kCapacitiesOfNarrow{4 * kKi, 32 * kKi, 128 * kKi, 65536 * kKi};
 constexpr std::array<int, 3> kBanks{1, 4, 32};
 constexpr std::array<int, 4> kWidthsSideBySide{4096, 6144, 8192, 16384};
 
@@ -60,13 +57,13 @@ double two_thirds(std::vector<double> errors) {
 }
 
 using Class = std::tuple<SramErrorKind, int, int, Count, int>;  // kind, technology, width, capacity, banks
-using SramErrorsErrors = std::array<std::vector<double>, 4>;
-using Classes = std::map<Class, SramErrorsErrors>;
+using ErrorsOfFigures = std::array<std::vector<double>, 4>;
+using Classes = std::map<Class, ErrorsOfFigures>;
 
 // Where a memory counts; of one between rows of the table in two classes, by shape and by technology.
 std::vector<Class> classes_of(const Measured& point) {
   const energy::SramPoint& memory = point.row.point;
-  const auto above = std::lower_bound(kSramErrorsTechnologies.begin(), kSramErrorsTechnologies.end(), point.technology_nm);
+  const auto above = std::lower_bound(kTechnologies.begin(), kTechnologies.end(), point.technology_nm);
   if (*above != point.technology_nm) return {{SramErrorKind::kMixed, *(above - 1), 0, 0, 0}};
   if (memory.ports > 1) return {{SramErrorKind::kPorts, 0, 0, 0, 0}};
   if (words_a_bank(point) < energy::kSramLeastWords) return {{SramErrorKind::kShallow, 0, 0, 0, 0}};
@@ -93,9 +90,9 @@ void add(const Measured& point, Classes& classes) {
 }
 
 // Half of what another power of two of banks would change, at memories that differ in nothing else.
-SramErrorsErrors halves_between_banks() {
-  SramErrorsErrors halves;
-  for (const int technology : kSramErrorsTechnologies) {
+ErrorsOfFigures halves_between_banks() {
+  ErrorsOfFigures halves;
+  for (const int technology : kTechnologies) {
     const auto surface = catalogue_surfaces()(technology);
     for (const energy::SramRow& row : surface->table().rows) {
       if (row.point.banks < 4 || row.point.width_bits < energy::kSramLeastBits || row.point.ports > 1) continue;
@@ -129,7 +126,7 @@ std::string cell(Count bound) {
   return bound == 0 ? "" : fmt::format("{}", bound);
 }
 
-std::string row_text(const Class& one, const SramErrorsErrors& errors) {
+std::string row_text(const Class& one, const ErrorsOfFigures& errors) {
   const auto& [kind, technology, width, capacity, banks] = one;
   return fmt::format("{},{},{},{},{},{},{:g},{:g},{:g},{:g},", name(kind), cell(technology), cell(width),
                      cell(capacity), cell(banks), errors[0].size(), two_thirds(errors[0]), two_thirds(errors[1]),
@@ -194,7 +191,7 @@ struct Coverage {
 // Names of the classes of a memory.
 std::vector<std::string> names_of(const Measured& point) {
   const energy::SramPoint& memory = point.row.point;
-  const bool mixed = std::find(kSramErrorsTechnologies.begin(), kSramErrorsTechnologies.end(), point.technology_nm) == kSramErrorsTechnologies.end();
+  const bool mixed = std::find(kTechnologies.begin(), kTechnologies.end(), point.technology_nm) == kTechnologies.end();
   const bool shallow = words_a_bank(point) < energy::kSramLeastWords;
   const bool narrow = memory.width_bits<energy::kSramLeastBits, wide = memory.width_bits> kWidths.back();
   std::vector<std::string> names{fmt::format("banks {}", bound(kBanks, memory.banks))};
@@ -227,7 +224,7 @@ std::map<std::string, Coverage> coverage_of_held_out() {
   std::map<std::string, Coverage> classes;
   for (const Measured& point : measured_points("sram_cacti7_held_out.csv")) count(point, names_of(point), classes);
   // CACTI's own words of 8 and 16 bit, which the table has and the rule does not ask for.
-  for (const int technology : kSramErrorsTechnologies)
+  for (const int technology : kTechnologies)
     for (const energy::SramRow& row : catalogue_surfaces()(technology)->table().rows)
       if (row.point.width_bits < energy::kSramLeastBits && row.point.ports == 1 &&
           energy::words_per_bank(row.point) >= energy::kSramLeastWords)
@@ -264,7 +261,7 @@ TEST(SramErrors, TheBookSaysWhatIsStatedAndHowManyKeepToIt) {
 }
 
 TEST(SramErrors, TheBookSaysHowFarOffOneInTwentyIs) {
-  SramErrorsErrors errors;
+  ErrorsOfFigures errors;
   for (const Measured& point : measured_points("sram_cacti7_held_out.csv")) {
     if (std::get<0>(classes_of(point).front()) != SramErrorKind::kRows) continue;
     const auto off = off_by(figures_of(estimator(), point), point);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <source_dir.h>
 
+#include "orrery/base/numbers/count.h"
 #include "orrery/describe/energy/sram/sram.h"
 #include "orrery/formats/cacti/cacti_errors.h"
 #include "orrery/formats/cacti/cacti_table.h"
@@ -19,6 +20,8 @@
 namespace orrery::formats::cacti {
 
 inline const std::string kSourceDirectory = ORRERY_SOURCE_DIR;
+inline constexpr base::Count kKi = 1024;
+inline constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
 inline constexpr std::array<const char*, 4> kFigureNames{"read", "write", "leakage", "area"};
 
 inline const energy::SramSurfaces& catalogue_surfaces() {

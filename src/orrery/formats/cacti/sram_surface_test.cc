@@ -12,6 +12,7 @@
 
 #include "orrery/describe/energy/sram/sram_organisation.h"
 #include "orrery/formats/cacti/cacti_table.h"
+#include "orrery/formats/cacti/sram_points_test_util.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::formats::cacti {
@@ -21,18 +22,14 @@ using base::Count;
 using energy::SramPoint, energy::SramRow, energy::SramSurface, energy::kArea, energy::kLeak, energy::kRead,
     energy::kWrite;
 
-constexpr std::array<int, 5> kSramSurfaceTechnologies{22, 32, 45, 65, 90};
 constexpr Count kMi = 1 << 20;
 
 const SramSurface& surface(int technology_nm) {
-  static const std::string tables = ORRERY_SOURCE_DIR "/catalog/tables/";
-  static const auto surfaces = sram_surfaces(yaml::read_file(tables + "sram_cacti7.csv"),
-                                             yaml::read_file(tables + "sram_cacti7_runners_up.csv"));
-  return *surfaces(technology_nm);
+  return *catalogue_surfaces()(technology_nm);
 }
 
 int any_technology() {
-  return *rc::gen::elementOf(kSramSurfaceTechnologies);
+  return *rc::gen::elementOf(kTechnologies);
 }
 
 // Words of a bank and banks, log-uniform, so that the memory fits 512 bit wide.
@@ -48,7 +45,7 @@ SramPoint point(Count depth, int width, int banks) {
 }
 
 TEST(SramSurface, EveryRowOfTheTableIsItsOwnAnswer) {
-  for (const int technology : kSramSurfaceTechnologies) {
+  for (const int technology : kTechnologies) {
     for (const SramRow& row : surface(technology).table().rows) {
       const auto estimate = surface(technology).at(row.point);
       ASSERT_TRUE(estimate);
@@ -59,7 +56,7 @@ TEST(SramSurface, EveryRowOfTheTableIsItsOwnAnswer) {
 }
 
 TEST(SramSurface, TheOrganisationOfEveryRowComesOutEvenThere) {
-  for (const int technology : kSramSurfaceTechnologies) {
+  for (const int technology : kTechnologies) {
     for (const auto* rows : {&surface(technology).table().rows, &surface(technology).table().runners_up})
       for (const SramRow& row : *rows) {
         if (row.point.ports != 1) continue;

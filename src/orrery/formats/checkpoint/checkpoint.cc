@@ -59,7 +59,7 @@ void add_shards(const fs::path& index, Checkpoint& to, base::Diagnostics& warnin
     else
       found.error(
           "O1607",
-          fmt::format("`{}` is to be in {}, which names no file beside the index", listed.key, describe(listed.value)),
+          fmt::format("`{}` is listed in {}, which is not a file beside the index", listed.key, describe(listed.value)),
           listed.value.where);
   }
   std::map<std::string, std::string> where;

@@ -22,7 +22,7 @@ struct Checkpoint {
 
 // Files are mapped: tensors are read when they are used. Throws InputError: O0100 (no file), O1600 (no checkpoint in
 // the folder), O1601 to O1606 (a file's own), O1607 (the index and the shards disagree). Adds the warnings O1608 (files
-// that are not read), O1609 (entries that are no tensors).
+// that are not read), O1609 (entries that are not tensors).
 Checkpoint read_checkpoint(const std::string& path, base::Diagnostics& warnings);
 
 }  // namespace orrery::formats::checkpoint

@@ -146,7 +146,7 @@ class Header {
       const auto value = item.is_number() ? base::whole_number(item.number) : std::nullopt;
       if (!value || *value < 0 || item.number > 0x1p53 || static_cast<double>(*value) != item.number ||
           item.text.find_first_not_of("0123456789") != std::string::npos) {
-        bad(item, fmt::format("tensor `{}`: {} is no count from 0 to 2^53", name, describe(item)));
+        bad(item, fmt::format("tensor `{}`: {} is not a count from 0 to 2^53", name, describe(item)));
         return false;
       }
       to.push_back(*value);
@@ -165,7 +165,7 @@ class Header {
 std::vector<Tensor> read_safetensors(const Source& file, Metadata& metadata) {
   const std::string_view bytes = file.bytes;
   const auto refuse = [&](const std::string& why) {
-    base::fail("O1601", "this is no safetensors file: " + why, file.whole, "copy or download it again");
+    base::fail("O1601", "this is not a safetensors file: " + why, file.whole, "copy or download it again");
   };
   std::uint64_t length = 0;
   if (bytes.size() < sizeof(length)) refuse(fmt::format("it has {} bytes, and its first 8 are a length", bytes.size()));

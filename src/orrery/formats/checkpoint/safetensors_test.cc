@@ -20,13 +20,13 @@ namespace {
 
 using base::Codes;
 
-std::vector<base::Diagnostic> said_of_of_safetensors(const std::string& bytes) {
+std::vector<base::Diagnostic> said_of_safetensors(const std::string& bytes) {
   Metadata metadata;
   return base::refused([&] { read_safetensors(in_memory(bytes), metadata); });
 }
 
 std::vector<base::Diagnostic> said_of_header(const std::string& header, std::size_t data) {
-  return said_of_of_safetensors(safetensors(header, std::string(data, 'x')));
+  return said_of_safetensors(safetensors(header, std::string(data, 'x')));
 }
 
 std::string entry(const std::string& name, const std::string& type, const std::string& shape, std::int64_t from,
@@ -145,18 +145,19 @@ TEST(Safetensors, EveryWrongEntryIsNamed) {
 
 TEST(Safetensors, FilesThatAreNoneAreRefused) {
   const auto message = [](const std::string& bytes) {
-    const auto found = said_of_of_safetensors(bytes);
+    const auto found = said_of_safetensors(bytes);
     return found.size() == 1 && found[0].code == "O1601" ? found[0].message : "?";
   };
-  EXPECT_EQ(message(""), "this is no safetensors file: it has 0 bytes, and its first 8 are a length");
-  EXPECT_EQ(message(little_endian<std::uint64_t>(1 << 30) + "{}"),
-            "this is no safetensors file: its header would have 1073741824 bytes, and at most 100000000 are allowed");
+  EXPECT_EQ(message(""), "this is not a safetensors file: it has 0 bytes, and its first 8 are a length");
+  EXPECT_EQ(
+      message(little_endian<std::uint64_t>(1 << 30) + "{}"),
+      "this is not a safetensors file: its header would have 1073741824 bytes, and at most 100000000 are allowed");
   EXPECT_EQ(message(little_endian<std::uint64_t>(99'000'000) + "{}"),
-            "this is no safetensors file: its header should have 99000000 bytes, and 2 follow");
+            "this is not a safetensors file: its header should have 99000000 bytes, and 2 follow");
   EXPECT_EQ(message(little_endian<std::uint64_t>(~std::uint64_t{0}) + "{}").substr(0, 55),
-            "this is no safetensors file: its header would have 1844");
-  EXPECT_EQ(message(safetensors("[]", "")), "this is no safetensors file: its header does not begin with `{`");
-  EXPECT_EQ(message(safetensors("", "")), "this is no safetensors file: its header does not begin with `{`");
+            "this is not a safetensors file: its header would have 1844");
+  EXPECT_EQ(message(safetensors("[]", "")), "this is not a safetensors file: its header does not begin with `{`");
+  EXPECT_EQ(message(safetensors("", "")), "this is not a safetensors file: its header does not begin with `{`");
   EXPECT_EQ(message(safetensors("{\"a\":", "")).substr(0, 17), "this is not JSON:");
   std::string deep = "{\"a\":";
   for (int i = 0; i < 100'000; ++i) deep += "[";
@@ -166,8 +167,9 @@ TEST(Safetensors, FilesThatAreNoneAreRefused) {
 TEST(Safetensors, AFileThatEndsEarlyIsRefusedAtEveryByte) {
   const std::string bytes = safetensors(
       "{" + entry("a", "F32", "[2,1]", 0, 8) + "," + entry("b", "BOOL", "[3]", 8, 11) + "}  ", "0123456789a");
-  ASSERT_TRUE(said_of_of_safetensors(bytes).empty());
-  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(said_of_of_safetensors(bytes.substr(0, size)).empty()) << size;
+  ASSERT_TRUE(said_of_safetensors(bytes).empty());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(said_of_safetensors(bytes.substr(0, size)).empty()) << size;
 }
 
 TEST(Safetensors, WhatCannotBeWrittenLeavesNothing) {

@@ -23,12 +23,12 @@ std::vector<Tensor> read(const std::string& bytes) {
   return bytes[0] == 'P' ? torch_archive(in_memory(bytes), warnings) : torch_legacy(in_memory(bytes), warnings);
 }
 
-std::vector<base::Diagnostic> said_of_of_torch_file(const std::string& bytes) {
+std::vector<base::Diagnostic> said_of_torch_file(const std::string& bytes) {
   return base::refused([&] { read(bytes); });
 }
 
 std::string message(const std::string& bytes, const std::string& code) {
-  const auto found = said_of_of_torch_file(bytes);
+  const auto found = said_of_torch_file(bytes);
   EXPECT_EQ(codes(found), Codes{code});
   return found.empty() ? "" : found[0].message;
 }
@@ -128,7 +128,7 @@ TEST(TorchFile, TheDictMayBeOneOfATrainersFile) {
   base::Diagnostics warnings;
   EXPECT_EQ(torch_archive(in_memory(torch_zip(mixed.end(), {{"0", bytes_of<float>({5, 6})}})), warnings).size(), 1U);
   ASSERT_EQ(codes(warnings.all()), Codes{"O1609"});
-  EXPECT_EQ(warnings.all()[0].message, "entries that are no tensors are left out: step, (no text)");
+  EXPECT_EQ(warnings.all()[0].message, "entries that are not tensors are left out: step, (no text)");
 }
 
 TEST(TorchFile, NothingIsCalled) {
@@ -141,7 +141,8 @@ TEST(TorchFile, NothingIsCalled) {
   for (const char* const operations :
        {"(ios\nsystem\n", "(c__main__\nModel\no", "c__main__\nModel\n)\x81", "\x82\1", "\x8f"})
     EXPECT_NE(of(PickleWriter().raw(operations).end()).find("nothing is executed"), std::string::npos) << operations;
-  EXPECT_NE(of(PickleWriter().integer(1).raw(")R").end()).find("calls what is no name"), std::string::npos);
+  EXPECT_NE(of(PickleWriter().integer(1).raw(")R").end()).find("calls something that is not a name"),
+            std::string::npos);
   EXPECT_NE(of(PickleWriter().raw("Pname\n").end()).find("refers to objects by text"), std::string::npos);
 }
 
@@ -185,7 +186,8 @@ TEST(TorchFile, TensorsThatLeaveTheirStorageAreRefused) {
   EXPECT_NE(
       message(torch_zip(state_dict({twice, twice}), {{"0", std::string(16, 'x')}}), "O1606").find("another of this"),
       std::string::npos);
-  const auto two = said_of_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
+  const auto two =
+      said_of_torch_file(torch_zip(state_dict({{"v", "1", 4, 0, {4}, {1}}, {"w", "2", 4, 0, {4}, {1}}}), {}));
   EXPECT_EQ(codes(two), (Codes{"O1606", "O1606"})) << "all at once";
 }
 
@@ -219,16 +221,16 @@ TEST(TorchFile, PicklesThatAreNoneAreRefused) {
   says("", "it does not end");
   says("\x80\x09.", "protocol 9 is not known");
   says(".", "a value is missing");
-  says("\xff", "0xff is no operation");
+  says("\xff", "0xff is not an operation");
   says("X\xff\xff\xff\x7fx", "2147483647 more bytes should follow, and 1 do");
   says("h\5.", "nothing was remembered as 5");
   says("t.", "a mark is missing");
-  says("K\1K\1a.", "put into what is no list");
-  says("}K\1(u.", "put into what is no dict");
+  says("K\1K\1a.", "put into something that is not a list");
+  says("}K\1(u.", "put into something that is not a dict");
   says("}(K\1u.", "a key has no value");
   says("I12x\n.", "an integer has no value of 64 bits");
   says("I12", "a line does not end");
-  says("F1,5\n.", "a number is none");
+  says("F1,5\n.", "a number cannot be read");
   says("S'a\\n'\n.", "a text has escapes");
   says("Sa\n.", "a text has no quotation marks");
   says("p1\n.", "a value is missing");
@@ -244,7 +246,7 @@ TEST(TorchFile, AFileThatEndsEarlyIsRefusedAtEveryByte) {
     const std::size_t telling = bytes.size() - (bytes[0] == 'P' ? 3 : 0);
     for (std::size_t size = 1; size < telling; ++size) {
       const std::string cut = bytes.substr(0, size);  // its end is the end of what may be read
-      EXPECT_FALSE(said_of_of_torch_file(cut).empty()) << size;
+      EXPECT_FALSE(said_of_torch_file(cut).empty()) << size;
     }
   }
 }
@@ -252,7 +254,7 @@ TEST(TorchFile, AFileThatEndsEarlyIsRefusedAtEveryByte) {
 TEST(TorchFile, TheOlderFormatsPartsMustAgree) {
   const std::string pickle = state_dict({{"w", "0", 1, 0, {1}, {1}}});
   const std::string good = torch_before_1_6(pickle, {{"0", "abcd"}}, 4);
-  EXPECT_TRUE(said_of_of_torch_file(good).empty());
+  EXPECT_TRUE(said_of_torch_file(good).empty());
   const auto says = [](const std::string& bytes, const char* text) {
     const std::string said = message(bytes, "O1605");
     EXPECT_NE(said.find(text), std::string::npos) << said;

@@ -31,7 +31,7 @@ bool is_little_endian(const Pickle& facts) {
 std::vector<Tensor> torch_legacy(const Source& file, base::Diagnostics& found) {
   const std::string_view bytes = file.bytes;
   const auto refuse = [&](const std::string& why) {
-    base::fail("O1605", "this is no PyTorch checkpoint: " + why, file.whole, "save it as safetensors");
+    base::fail("O1605", "this is not a PyTorch checkpoint: " + why, file.whole, "save it as safetensors");
   };
   std::size_t at = 0;
   const auto next = [&] {

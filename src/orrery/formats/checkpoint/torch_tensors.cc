@@ -20,8 +20,6 @@
 namespace orrery::formats::checkpoint {
 namespace {
 
-using TorchTensorsKind = PickleValue::Kind;
-
 struct TorchType {
   std::string_view storage, dtype;
   Element element;
@@ -60,19 +58,20 @@ class Reader {
  public:
   explicit Reader(const Pickle& pickle) : pickle_(pickle) {}
 
-  const PickleValue& item(const PickleValue& list, std::size_t i, TorchTensorsKind kind, const char* what) const {
+  const PickleValue& item(const PickleValue& list, std::size_t i, PickleValue::Kind kind, const char* what) const {
     if (i >= list.items.size() || pickle_.at(list.items[i]).kind != kind) throw Bad{fmt::format("{} is missing", what)};
     return pickle_.at(list.items[i]);
   }
 
   StorageRef storage(const PickleValue& persistent) const {
     const PickleValue& id = pickle_.at(persistent.items[0]);
-    if (id.kind != TorchTensorsKind::kTuple || item(id, 0, TorchTensorsKind::kText, "the word `storage`").text != "storage")
-      throw Bad{"it refers to what is no storage"};
-    const PickleValue& type = item(id, 1, TorchTensorsKind::kGlobal, "the storage's type");
+    if (id.kind != PickleValue::Kind::kTuple ||
+        item(id, 0, PickleValue::Kind::kText, "the word `storage`").text != "storage")
+      throw Bad{"it does not refer to a storage"};
+    const PickleValue& type = item(id, 1, PickleValue::Kind::kGlobal, "the storage's type");
     StorageRef ref;
-    ref.key = item(id, 2, TorchTensorsKind::kText, "the storage's key").text;
-    ref.count = item(id, 4, TorchTensorsKind::kInteger, "the storage's length").integer;
+    ref.key = item(id, 2, PickleValue::Kind::kText, "the storage's key").text;
+    ref.count = item(id, 4, PickleValue::Kind::kInteger, "the storage's length").integer;
     ref.element = element_of(&TorchType::storage, type.name);
     if (!ref.element && type.name != "UntypedStorage")
       throw Bad{fmt::format("the storage type `{}` is not known", type.name)};
@@ -85,12 +84,12 @@ class Reader {
   }
 
   std::vector<std::int64_t> sizes(const PickleValue& call, std::size_t i, const char* what) const {
-    const PickleValue& listed = item(call, i, TorchTensorsKind::kTuple, what);
+    const PickleValue& listed = item(call, i, PickleValue::Kind::kTuple, what);
     if (listed.items.size() > kMostTensorRank)
       throw Bad{fmt::format("it has {} dimensions; at most {} are read", listed.items.size(), kMostTensorRank)};
     std::vector<std::int64_t> out;
     for (std::size_t d = 0; d < listed.items.size(); ++d) {
-      out.push_back(item(listed, d, TorchTensorsKind::kInteger, what).integer);
+      out.push_back(item(listed, d, PickleValue::Kind::kInteger, what).integer);
       if (out.back() < 0) throw Bad{fmt::format("{} are negative", what)};
     }
     return out;
@@ -111,20 +110,21 @@ Saved saved_tensor(const Reader& reader, const PickleValue& call) {
   const std::string_view function = reader.pickle_.at(call.items[0]).name;
   const PickleValue& arguments = reader.pickle_.at(call.items[1]);
   if (function == "_rebuild_parameter") {
-    const PickleValue& inner = reader.item(arguments, 0, TorchTensorsKind::kCall, "the parameter's tensor");
+    const PickleValue& inner = reader.item(arguments, 0, PickleValue::Kind::kCall, "the parameter's tensor");
     // Parameters of parameters would be nested without an end.
     if (reader.pickle_.at(inner.items[0]).name == function) throw Bad{"a parameter is made of a parameter"};
     return saved_tensor(reader, inner);
   }
   if (function.substr(0, 15) != "_rebuild_tensor") throw Bad{fmt::format("`{}` makes no tensor", function)};
   Saved saved;
-  saved.storage = reader.storage(reader.item(arguments, 0, TorchTensorsKind::kPersistent, "the storage"));
-  saved.offset = reader.item(arguments, 1, TorchTensorsKind::kInteger, "the offset").integer;
+  saved.storage = reader.storage(reader.item(arguments, 0, PickleValue::Kind::kPersistent, "the storage"));
+  saved.offset = reader.item(arguments, 1, PickleValue::Kind::kInteger, "the offset").integer;
   saved.shape = reader.sizes(arguments, 2, "sizes");
   saved.strides = reader.sizes(arguments, 3, "strides");
   std::optional<Element> element = saved.storage.element;
   if (function == "_rebuild_tensor_v3")
-    element = element_of(&TorchType::dtype, reader.item(arguments, 6, TorchTensorsKind::kGlobal, "the type of its elements").name);
+    element = element_of(&TorchType::dtype,
+                         reader.item(arguments, 6, PickleValue::Kind::kGlobal, "the type of its elements").name);
   if (!element) throw Bad{"the type of its elements is not known"};
   saved.element = *element;
   if (saved.strides.size() != saved.shape.size())
@@ -215,7 +215,7 @@ Tensor Placer::place(const Saved& saved, std::string_view bytes) {
 
 bool is_tensor(const Pickle& pickle, PickleRef ref) {
   const PickleValue& value = pickle.at(ref);
-  if (value.kind != TorchTensorsKind::kCall) return false;
+  if (value.kind != PickleValue::Kind::kCall) return false;
   const std::string_view function = pickle.at(value.items[0]).name;
   return function.substr(0, 9) == "_rebuild_";
 }
@@ -228,14 +228,15 @@ bool has_tensors(const Pickle& pickle, const PickleValue& dict) {
 
 const PickleValue* state_dict(const Pickle& pickle) {
   const PickleValue& top = pickle.at(pickle.top);
-  if (top.kind != TorchTensorsKind::kDict) return nullptr;
+  if (top.kind != PickleValue::Kind::kDict) return nullptr;
   if (has_tensors(pickle, top)) return &top;
   constexpr std::array<std::string_view, 4> kNames{"state_dict", "model_state_dict", "model", "module"};
   for (const std::string_view name : kNames)
     for (std::size_t i = 0; i + 1 < top.items.size(); i += 2) {
       const PickleValue& key = pickle.at(top.items[i]);
       const PickleValue& value = pickle.at(top.items[i + 1]);
-      if (key.kind == TorchTensorsKind::kText && key.text == name && value.kind == TorchTensorsKind::kDict && has_tensors(pickle, value))
+      if (key.kind == PickleValue::Kind::kText && key.text == name && value.kind == PickleValue::Kind::kDict &&
+          has_tensors(pickle, value))
         return &value;
     }
   return nullptr;
@@ -259,7 +260,7 @@ std::vector<StorageRef> storages_of(const Pickle& pickle, const base::Location& 
   std::vector<StorageRef> found;
   std::set<std::string_view> seen;
   for (const PickleValue& value : pickle.values) {
-    if (value.kind != TorchTensorsKind::kPersistent) continue;
+    if (value.kind != PickleValue::Kind::kPersistent) continue;
     try {
       const StorageRef ref = reader.storage(value);
       if (seen.insert(ref.key).second) found.push_back(ref);
@@ -285,8 +286,8 @@ std::vector<Tensor> torch_tensors(const Pickle& pickle,
   std::vector<std::string> others;
   for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2) {
     const PickleValue& key = pickle.at(dict->items[i]);
-    const std::string name = key.kind == TorchTensorsKind::kText ? std::string(key.text) : "(no text)";
-    if (key.kind != TorchTensorsKind::kText || !is_tensor(pickle, dict->items[i + 1])) {
+    const std::string name = key.kind == PickleValue::Kind::kText ? std::string(key.text) : "(no text)";
+    if (key.kind != PickleValue::Kind::kText || !is_tensor(pickle, dict->items[i + 1])) {
       others.push_back(name);
       continue;
     }
@@ -308,7 +309,7 @@ std::vector<Tensor> torch_tensors(const Pickle& pickle,
     const std::size_t more = others.size() > kNamed ? others.size() - kNamed : 0;
     others.resize(others.size() - more);
     found.warning("O1609",
-                  fmt::format("entries that are no tensors are left out: {}{}", fmt::join(others, ", "),
+                  fmt::format("entries that are not tensors are left out: {}{}", fmt::join(others, ", "),
                               more > 0 ? fmt::format(" and {} more", more) : ""),
                   file.whole);
   }

@@ -36,7 +36,7 @@ std::vector<StorageRef> storages_of(const Pickle& pickle, const base::Location& 
 // has no tensors itself. `bytes_of` gives a storage's bytes, nothing where there are none. Tensors refer to the bytes,
 // and keep `file.keeper`; those that are no row-major block are copied, the same ones once, and no more bytes of them
 // than the file has. Adds to `found`: O1606 for every tensor that is
-// ill-formed or leaves its storage, O1609 (a warning) for entries that are no tensors.
+// ill-formed or leaves its storage, O1609 (a warning) for entries that are not tensors.
 std::vector<Tensor> torch_tensors(const Pickle& pickle,
                                   const std::function<std::optional<std::string_view>(const StorageRef&)>& bytes_of,
                                   const Source& file, base::Diagnostics& found);

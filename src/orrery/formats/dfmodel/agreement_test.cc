@@ -7,6 +7,7 @@
 #include <source_dir.h>
 
 #include "orrery/base/text/files_test_util.h"
+#include "orrery/formats/dfmodel/goldens_test_util.h"
 
 namespace orrery::formats::dfmodel {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kExamples = fs::path(ORRERY_SOURCE_DIR) / "examples" / "dataflow";
-const fs::path kGoldens = base::kShared / "goldens" / "dataflow";
 
 using Found = std::vector<std::pair<std::string, std::string>>;  // code, words between the first quotes
 

@@ -94,7 +94,7 @@ dataflow::Linpack read_hpl(const Block& block, base::Diagnostics& found) {
   problem.copies = fields.count("num_copy", 1, 1);
   if (problem.block > problem.n) {
     found.error("O1405", fmt::format("`b` of `hpl` cannot be {}", problem.block), fields.where("b"))
-        .label("a block is no larger than the matrix")
+        .label("a block is at most as large as the matrix")
         .also(fields.where("n"), fmt::format("of order {}", problem.n));
   }
   check_product(fields, {"n", "n"}, {problem.n, problem.n}, found);

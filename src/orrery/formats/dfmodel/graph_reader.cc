@@ -254,7 +254,8 @@ class GraphReader {
       const bool possible = index->integer >= 0 && index->integer <= static_cast<std::int64_t>(kernels_.size());
       if (!ids_known_ && possible) return std::nullopt;
       base::Diagnostic& error = found_.error(
-          "O1410", fmt::format("`{}: {}` of {} is the id of no kernel", index_field, index->integer, fields.name()),
+          "O1410",
+          fmt::format("`{}: {}` of {} is not the id of any kernel", index_field, index->integer, fields.name()),
           index->where);
       if (++nobody_ > kMostSuggestions) return std::nullopt;
       std::vector<std::string> ids;

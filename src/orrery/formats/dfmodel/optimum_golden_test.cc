@@ -10,6 +10,7 @@
 
 #include "orrery/base/text/files_test_util.h"
 #include "orrery/engines/dataflow/search/optimize.h"
+#include "orrery/formats/dfmodel/goldens_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {
@@ -18,12 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 using dataflow::Defects;
 
-const fs::path kOptimumGoldenGoldens = base::kShared / "goldens" / "dataflow";
-
 std::vector<fs::path> published() {
   std::vector<fs::path> folders;
-  if (!fs::exists(kOptimumGoldenGoldens)) return folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kOptimumGoldenGoldens))
+  if (!fs::exists(kGoldens)) return folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kGoldens))
     if (fs::exists(entry.path() / "expected.json")) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   return folders;

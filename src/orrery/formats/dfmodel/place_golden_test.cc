@@ -14,6 +14,7 @@
 #include "orrery/base/text/files_test_util.h"
 #include "orrery/engines/dataflow/model/evaluate.h"
 #include "orrery/engines/dataflow/model/published_cases_test_util.h"
+#include "orrery/formats/dfmodel/goldens_test_util.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 
 namespace orrery::formats::dfmodel {
@@ -21,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Count;
-
-const fs::path kPlaceGoldenGoldens = base::kShared / "goldens" / "dataflow";
 
 struct Published {
   std::string name;
@@ -32,7 +31,7 @@ struct Published {
   std::vector<int> moved;          // kernels (from 1) that leave their run for the next to last configuration
 };
 
-const std::vector<Published>& published_of_place_golden() {
+const std::vector<Published>& published_placements() {
   const std::vector<Count> powers = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
   const auto on = [](Count tensor, Count pipeline, Count data, std::vector<Count> sizes) {
     dataflow::Degrees degrees;
@@ -99,7 +98,7 @@ std::map<std::string, double> log_of(const std::string& text) {
 
 PricedRun run_of(const Published& run) {
   PricedRun result;
-  const fs::path folder = kPlaceGoldenGoldens / run.name;
+  const fs::path folder = kGoldens / run.name;
   result.expected = nlohmann::json::parse(base::contents(folder / "expected.json"));
   result.log = log_of(base::contents(folder / "log.txt"));
   const dataflow::Setup setup = load_setup((folder / "setup.txt").string()).setup;
@@ -161,7 +160,7 @@ TEST_P(PlaceGolden, ReproducesTheLinesOfTheLog) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dfmodel, PlaceGolden, ::testing::ValuesIn(published_of_place_golden()),
+INSTANTIATE_TEST_SUITE_P(Dfmodel, PlaceGolden, ::testing::ValuesIn(published_placements()),
                          [](const auto& run) { return run.param.name; });
 
 }  // namespace

@@ -7,16 +7,15 @@
 #include <sstream>
 
 #include "orrery/base/text/files_test_util.h"
+#include "orrery/formats/dfmodel/goldens_test_util.h"
 
 namespace orrery::formats::dfmodel {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSetupDocumentGoldens = base::kShared / "goldens" / "dataflow";
-
 SetupDocument golden(const std::string& name) {
-  return load_setup((kSetupDocumentGoldens / name / "setup.txt").string());
+  return load_setup((kGoldens / name / "setup.txt").string());
 }
 
 TEST(IsSetup, TellsSetupsFromOtherFiles) {
@@ -44,7 +43,7 @@ class Golden : public ::testing::Test {
 
 TEST_F(Golden, EveryCaseIsReadWithoutAWarning) {
   int cases = 0;
-  for (const fs::directory_entry& folder : fs::directory_iterator(kSetupDocumentGoldens)) {
+  for (const fs::directory_entry& folder : fs::directory_iterator(kGoldens)) {
     if (!fs::exists(folder.path() / "setup.txt")) continue;
     ++cases;
     const SetupDocument document = load_setup(folder.path().string());

@@ -147,7 +147,7 @@ const Case kText[] = {
     {"word: 2", "word: 2 separate_rs_ag_for_ar: yes", "O1401", "yes", "`true` or `false`"},
     {"word: 2", "word: 2 separate_rs_ag_for_ar: 7", "O1401", "7", "`true` or `false`"},
     {"core: 640", "core: 640 cores: 3", "O1402", "cores", "did you mean `core`?"},
-    {"core: 640", "core: 640 dram_bw: 3", "O1402", "dram_bw", "`dram_bw` belongs into `memory { ... }`"},
+    {"core: 640", "core: 640 dram_bw: 3", "O1402", "dram_bw", "`dram_bw` belongs in `memory { ... }`"},
     {"K: 64 N", "K: 64 kk { a: 1 b { c: \"}\" } } N", "O1402", "kk", "not known"},
     {"num_chip: 8", "num_chip: 8 num_chip: 8", "O1403", "num_chip: 8", "given twice"},
     {"cost {", "cost { dram_unit_price: 1 }\ncost {", "O1403", "cost", "given twice"},

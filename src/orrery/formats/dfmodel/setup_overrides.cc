@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::dfmodel {
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::dfmodel {
 
@@ -132,8 +133,8 @@ Schema build() {
   // All names first: fields point to blocks that come later.
   for (const Row& row : kBlocks) tables.blocks.push_back({row.name, {}});
   for (std::size_t i = 0; i < tables.blocks.size(); ++i) {
-    std::istringstream in(kBlocks[i].fields);
-    for (std::string field; std::getline(in, field, ',');) tables.blocks[i].fields.push_back(field_of(field, tables));
+    for (const std::string_view field : base::split(kBlocks[i].fields, ','))
+      tables.blocks[i].fields.push_back(field_of(std::string(field), tables));
   }
   return tables;
 }

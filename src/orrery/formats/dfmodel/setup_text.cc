@@ -23,8 +23,8 @@ using workload::Operands;
 constexpr const char* kDimensions[] = {"OUTER", "M", "K", "N", "NO"};
 constexpr const char* kCommunications[] = {
     "", "ALL_REDUCE", "ALL_TO_ALL", "ALL_GATHER", "ALL_REDUCE_PERIODIC", "POINT_TO_POINT", "BROADCAST"};
-constexpr const char* kSetupTextBodies[] = {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1",
-                                   "elementwise_input1_input2"};
+constexpr const char* kKernelBodies[] = {"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1",
+                                         "elementwise_input1_input2"};
 constexpr const char* kParallelisms[] = {"TP", "PP", "DP", "SP"};
 constexpr const char* kLinks[] = {"r", "sw", "fc"};
 constexpr const char* kAxes[] = {"x", "y", "z", "w"};
@@ -42,7 +42,7 @@ void write_kernel(const Kernel& kernel, std::size_t id, TextWriter& out) {
   out.count("config", kernel.configuration);
   out.name("fwd_bwd", kernel.direction == workload::Direction::kForward ? "FWD" : "BWD");
   out.name("type", kernel.unit == workload::KernelUnit::kSystolic ? "SYSTOLIC" : "SIMD");
-  out.open(kSetupTextBodies[static_cast<int>(kernel.operands)]);
+  out.open(kKernelBodies[static_cast<int>(kernel.operands)]);
   out.count("outer", kernel.outer);
   out.count("M", kernel.m);
   if (kernel.is_product()) out.count("K", kernel.k);

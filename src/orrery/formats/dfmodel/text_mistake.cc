@@ -101,91 +101,116 @@ std::string in_words(std::string message) {
   return message;
 }
 
+// Where the parser stopped, and what stands there.
+struct Stop {
+  std::vector<Token> tokens;  // to there
+  std::size_t at = 0;         // the token in question; their number at the end of the text
+  bool at_token = false;      // at the end of the text the parser stands on no token
+  bool before_name = false;   // what follows is a name: a value was forgotten
+  std::string value, field;
+  const FieldType* type = nullptr;  // of the field; null: not known
+
+  bool ended() const { return at == tokens.size(); }
+  bool lacks_value() const { return before_name || value == "}" || ended(); }
+  // Not in place of a brace, or of the name that follows a forgotten value.
+  bool may_stand_in() const { return !ended() && tokens[at].type != pb::io::Tokenizer::TYPE_SYMBOL && !before_name; }
+  bool is_flag() const { return type && type->kind == FieldKind::kFlag; }
+};
+
+// `takes_value`: the parser has taken the value that it complains of.
+Stop stop_of(std::size_t stop, bool takes_value, const std::string& text, const TextLines& lines) {
+  Stop out;
+  out.tokens = tokens_to(stop, text, lines);
+  out.at_token = !out.tokens.empty() && out.tokens.back().begin == stop;
+  out.at = out.at_token ? out.tokens.size() - 1 : out.tokens.size();
+  if (takes_value && out.at > 0) --out.at;
+  std::size_t end = std::min(stop + 1, text.size());
+  if (!out.ended()) {
+    end = out.tokens[out.at].end;
+    out.value = out.tokens[out.at].text;
+    out.field = field_before(out.tokens, out.at);
+  }
+  out.type = schema().find_field(out.field);
+  const std::size_t next = text.find_first_not_of(" \t\r\n", end);
+  out.before_name = next != std::string::npos && (text[next] == ':' || text[next] == '{');
+  return out;
+}
+
+void wrong_choice(const Stop& stop, Mistake& mistake) {
+  mistake.message = fmt::format("`{}` is not a value of `{}`", stop.value, stop.field);
+  if (!stop.type || !stop.type->choices) return;
+  const std::vector<std::string>& values = stop.type->choices->values;
+  mistake.label = name_list(values);
+  std::string bare = stop.value;
+  std::erase_if(bare, [](char c) { return c == '"' || c == '\''; });
+  const std::string meant = base::closest(bare, values);
+  mistake.hint = bare != stop.value && meant == bare ? fmt::format("write it without quotes: `{}`", bare)
+                                                     : base::did_you_mean(meant);
+}
+
+void wrong_flag(const Stop& stop, Mistake& mistake) {
+  mistake.message = fmt::format("`{}` is neither true nor false", stop.value);
+  mistake.hint = "write `true` or `false`";
+}
+
 }  // namespace
 
 Mistake understand(const ParserMessage& error, const std::string& text, const TextLines& lines) {
   Mistake mistake;
-  const std::size_t stop = error.line < 0 ? text.size() : lines.offset(error.line, error.column);
-  const std::vector<Token> tokens = tokens_to(stop, text, lines);
   const auto says = [&](std::string_view words) { return error.text.find(words) != std::string::npos; };
-  mistake.begin = stop;
-  mistake.end = std::min(stop + 1, text.size());
-  const bool taken = says("Unknown enumeration value") || says("Invalid value for boolean");
-  // At the end of the text the parser stands on no token.
-  const bool at_token = !tokens.empty() && tokens.back().begin == stop;
-  std::size_t at = tokens.size();
-  if (at_token) at = tokens.size() - 1;
-  if (taken && at > 0) --at;
-  if (at < tokens.size()) {
-    mistake.begin = tokens[at].begin;
-    mistake.end = tokens[at].end;
+  mistake.begin = error.line < 0 ? text.size() : lines.offset(error.line, error.column);
+  mistake.end = std::min(mistake.begin + 1, text.size());
+  const bool takes_value = says("Unknown enumeration value") || says("Invalid value for boolean");
+  const Stop stop = stop_of(mistake.begin, takes_value, text, lines);
+  if (!stop.ended()) {
+    mistake.begin = stop.tokens[stop.at].begin;
+    mistake.end = stop.tokens[stop.at].end;
   }
-  const std::string value = at < tokens.size() ? tokens[at].text : std::string();
-  const std::string field = at < tokens.size() ? field_before(tokens, at) : std::string();
   const std::size_t length = mistake.end - mistake.begin;
-  const FieldType* type = schema().find_field(field);
-  // Not in place of a brace, or of the name that follows a forgotten value.
-  const std::size_t next = text.find_first_not_of(" \t\r\n", mistake.end);
-  const bool is_name = next != std::string::npos && (text[next] == ':' || text[next] == '{');
-  const bool no_value = is_name || value == "}" || at == tokens.size();
-  const bool may_stand_in = at < tokens.size() && tokens[at].type != pb::io::Tokenizer::TYPE_SYMBOL && !is_name;
+  const bool whole = says("Expected integer");
 
-  if (says("Unknown enumeration value") || (type && type->choices && says("Expected integer or identifier"))) {
+  if (says("Unknown enumeration value") ||
+      (stop.type && stop.type->choices && says("Expected integer or identifier"))) {
     mistake.is_value = true;
-    mistake.message = fmt::format("`{}` is not a value of `{}`", value, field);
-    if (type && type->choices) {
-      mistake.label = name_list(type->choices->values);
-      std::string bare = value;
-      std::erase_if(bare, [](char c) { return c == '"' || c == '\''; });
-      const std::string meant = base::closest(bare, type->choices->values);
-      mistake.hint = bare != value && meant == bare ? fmt::format("write it without quotes: `{}`", bare)
-                                                    : base::did_you_mean(meant);
-    }
+    wrong_choice(stop, mistake);
     mistake.stand_in = stand_in_for("0", length);
-  } else if (says("Integer out of range")) {
-    const bool flag = type && type->kind == FieldKind::kFlag;
+  } else if (says("Integer out of range") || says("Invalid value for boolean")) {
     mistake.is_value = true;
-    mistake.message = flag ? fmt::format("`{}` is neither true nor false", value)
-                           : fmt::format("`{}` of `{}` does not fit a whole number of 64 bits", value, field);
-    if (flag) mistake.hint = "write `true` or `false`";
+    if (stop.is_flag() || says("Invalid value for boolean"))
+      wrong_flag(stop, mistake);
+    else
+      mistake.message = fmt::format("`{}` of `{}` does not fit a whole number of 64 bits", stop.value, stop.field);
     mistake.stand_in = stand_in_for("0", length);
-  } else if (says("Invalid value for boolean")) {
-    mistake.is_value = true;
-    mistake.message = fmt::format("`{}` is neither true nor false", value);
-    mistake.hint = "write `true` or `false`";
-    mistake.stand_in = stand_in_for("0", length);
-  } else if (no_value && type && !type->block && says("Expected") && says("got")) {
-    mistake.message = fmt::format("`{}` has no value", field);
+  } else if (stop.lacks_value() && stop.type && !stop.type->block && says("Expected") && says("got")) {
+    mistake.message = fmt::format("`{}` has no value", stop.field);
   } else if (says("Expected integer, got") || says("Expected double, got") || says("Expect a decimal number") ||
              says("Invalid float number")) {
-    const bool whole = says("Expected integer");
-    const bool flag = type && type->kind == FieldKind::kFlag;
     mistake.is_value = true;
-    mistake.message = flag ? fmt::format("`{}` is neither true nor false", value)
-                           : fmt::format("`{}` takes a {}, not `{}`", field, whole ? "whole number" : "number", value);
-    if (flag) {
-      mistake.hint = "write `true` or `false`";
-    } else if (whole) {
-      mistake.hint = whole_number_hint(value);
+    if (stop.is_flag()) {
+      wrong_flag(stop, mistake);
+    } else {
+      mistake.message =
+          fmt::format("`{}` takes a {}, not `{}`", stop.field, whole ? "whole number" : "number", stop.value);
+      if (whole) mistake.hint = whole_number_hint(stop.value);
     }
-    if (may_stand_in) mistake.stand_in = stand_in_for("0", length);
+    if (stop.may_stand_in()) mistake.stand_in = stand_in_for("0", length);
   } else if (says("Expected string, got")) {
     mistake.is_value = true;
-    mistake.message = fmt::format("`{}` takes a text in quotes, not `{}`", field, value);
-    mistake.hint = fmt::format("write `{}: \"{}\"`", field, value);
-    if (may_stand_in) mistake.stand_in = stand_in_for("\"\"", length);
-  } else if (type && type->block && says("Expected \"{\"")) {
-    mistake.message = fmt::format("`{}` is a block, not a value", field);
-    mistake.hint = fmt::format("write `{} {{ ... }}`", field);
-  } else if (const Token* open = at_token ? nullptr : unclosed(tokens)) {
+    mistake.message = fmt::format("`{}` takes a text in quotes, not `{}`", stop.field, stop.value);
+    mistake.hint = fmt::format("write `{}: \"{}\"`", stop.field, stop.value);
+    if (stop.may_stand_in()) mistake.stand_in = stand_in_for("\"\"", length);
+  } else if (stop.type && stop.type->block && says("Expected \"{\"")) {
+    mistake.message = fmt::format("`{}` is a block, not a value", stop.field);
+    mistake.hint = fmt::format("write `{} {{ ... }}`", stop.field);
+  } else if (const Token* open = stop.at_token ? nullptr : unclosed(stop.tokens)) {
     mistake.begin = open->begin;
     mistake.end = open->end;
     mistake.message = fmt::format("the block `{}` is never closed", open->text);
     mistake.hint = "a closing brace is missing";
   } else {
     mistake.message = "not a text-format protocol buffer: " + in_words(error.text);
-    if (says("Expected \":\"") && at > 0 && at < tokens.size()) {
-      const FieldType* before = schema().find_field(tokens[at - 1].text);
+    if (says("Expected \":\"") && stop.at > 0 && !stop.ended()) {
+      const FieldType* before = schema().find_field(stop.tokens[stop.at - 1].text);
       if (before && !before->block)
         mistake.hint = fmt::format("a value follows its name after a colon: `{}: ...`", before->name);
     }
@@ -217,7 +242,7 @@ UnknownField understand_warning(const ParserMessage& warning, const std::string&
     for (const BlockType& holder : schema().blocks)
       for (const FieldType& member : holder.fields)
         if (member.block == &other && unknown.hint.empty())
-          unknown.hint = fmt::format("`{}` belongs into `{} {{ ... }}`", field, member.name);
+          unknown.hint = fmt::format("`{}` belongs in `{} {{ ... }}`", field, member.name);
   }
   return unknown;
 }

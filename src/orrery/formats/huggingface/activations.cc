@@ -57,7 +57,7 @@ void check_activations(const json::Node& object, const std::vector<std::string>&
     std::string name = member->value.text;
     if (name.starts_with(kGated)) name = name.substr(kGated.size());
     if (std::find(kActivations.begin(), kActivations.end(), name) != kActivations.end()) continue;
-    found.error("O0925", fmt::format("`{}` is no activation that is known", name.substr(0, 60)), member->value.where)
+    found.error("O0925", fmt::format("`{}` is not a known activation", name.substr(0, 60)), member->value.where)
         .hint(base::did_you_mean(name, std::vector<std::string>(kActivations.begin(), kActivations.end()),
                                  fmt::format("element by element all cost the same: `--ignore {}`", key)));
   }

@@ -14,6 +14,7 @@
 #include <map>
 #include <utility>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/transformer_facts.h"
 
 namespace orrery::formats::huggingface {
@@ -252,7 +253,7 @@ class Storing {
     found
         .warning("O0926",
                  fmt::format("of the modules that are not converted, `{}` {} nothing that is counted",
-                             fmt::join(useless, "`, `"), useless.size() == 1 ? "names" : "name"),
+                             fmt::join(useless, "`, `"), base::plural(useless.size(), "names", "name")),
                  quantisation_.where)
         .note("where it is a slip, the module it means is counted as converted");
   }

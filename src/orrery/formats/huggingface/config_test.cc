@@ -86,24 +86,24 @@ TEST(HuggingFaceConfig, DuplicateKeysWarnHereAndAreErrorsInTheCatalogue) {
   EXPECT_EQ(codes(refused(text, {Strictness::kCatalogue})).at(0), "O0904");
 }
 
-const std::string kConfigEntry =
+const std::string kCatalogueEntry =
     R"({"_title": "a", "model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 1, "vocab_size": 9,
   "_source": {"n_embd": "x", "n_layer": "x", "n_head": "x", "vocab_size": "x"}})";
 
 TEST(HuggingFaceConfig, ACatalogueEntryHasATitleAndASourcePerFigure) {
-  const ConfigDocument read = read_config(source(kConfigEntry), {Strictness::kCatalogue});
+  const ConfigDocument read = read_config(source(kCatalogueEntry), {Strictness::kCatalogue});
   EXPECT_EQ(read.title, "a");
   EXPECT_EQ(read.sources.size(), 4u);
 }
 
 TEST(HuggingFaceConfig, UnknownKeysUncitedFiguresAndStrayCitationsAreErrorsInTheCatalogue) {
-  std::string text = kConfigEntry;
+  std::string text = kCatalogueEntry;
   text.insert(1, "\"n_positons\": 4, ");
   EXPECT_EQ(codes(refused(text, {Strictness::kCatalogue})), (Codes{"O0905", "O0906"}));
-  text = kConfigEntry;
+  text = kCatalogueEntry;
   text.replace(text.find("\"n_embd\": \"x\""), 8, "\"n_ctx\"");
   EXPECT_EQ(codes(refused(text, {Strictness::kCatalogue})), (Codes{"O0906", "O0906"}));
-  text = kConfigEntry;
+  text = kCatalogueEntry;
   text.replace(text.find("_title"), 6, "_titel");
   EXPECT_EQ(codes(refused(text, {Strictness::kCatalogue})), (Codes{"O0905", "O0902"}));
 }

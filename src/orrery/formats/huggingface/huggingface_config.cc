@@ -311,7 +311,7 @@ class Reader {
     if (keys_->read().contains(kUsual) && !keys_->has(kUsual)) {
       if (key == "num_kv_heads") return fmt::format("did you mean `{}`?", kUsual);
       if (key == "multi_query" || key == "multi_query_attention")
-        return fmt::format("say it as \"{}\": 1, which is modelled", kUsual);
+        return fmt::format("write it as \"{}\": 1, which is modelled", kUsual);
     }
     return fmt::format("without it: `--ignore {}`; the answer then is that of the model without it", key);
   }

@@ -306,23 +306,29 @@ std::string_view why_harmless(std::string_view key) {
   return {};
 }
 
+namespace {
+
+// Why a key costs.
+constexpr std::string_view kQuantised = "weights are stored, and products done, in fewer bits";
+constexpr std::string_view kWindow = "attention sees a part of the sequence only";
+constexpr std::string_view kSparse = "attention visits only the tokens that an index picks";
+constexpr std::string_view kCross = "layers attend to a second sequence, too";
+constexpr std::string_view kExperts = "feed-forward networks are mixtures of experts";
+constexpr std::string_view kDense = "some of the layers have no mixture of experts";
+constexpr std::string_view kShared = "further experts are visited by every token";
+constexpr std::string_view kLatent = "keys and values come from a narrow latent";
+constexpr std::string_view kNorms = "queries and keys have norms of their own";
+constexpr std::string_view kTable = "tokens have a table of another width, and products lead from it and back";
+constexpr std::string_view kAlibi = "scores have distances added to them, and fused attention may not apply";
+constexpr std::string_view kMixers = "some of the layers mix tokens by something else than attention";
+constexpr std::string_view kOtherTower = "the model has a part that reads something else than text";
+constexpr std::string_view kDrop = "some of the layers are left out, at random or for good";
+constexpr std::string_view kParallel = "attention and feed-forward network share an input, and perhaps a norm";
+constexpr std::string_view kGrouped = "query heads share their keys and values";
+
+}  // namespace
+
 std::span<const CostlyKey> costly_keys() {
-  constexpr std::string_view kQuantised = "weights are stored, and products done, in fewer bits";
-  constexpr std::string_view kWindow = "attention sees a part of the sequence only";
-  constexpr std::string_view kSparse = "attention visits only the tokens that an index picks";
-  constexpr std::string_view kCross = "layers attend to a second sequence, too";
-  constexpr std::string_view kExperts = "feed-forward networks are mixtures of experts";
-  constexpr std::string_view kDense = "some of the layers have no mixture of experts";
-  constexpr std::string_view kShared = "further experts are visited by every token";
-  constexpr std::string_view kLatent = "keys and values come from a narrow latent";
-  constexpr std::string_view kNorms = "queries and keys have norms of their own";
-  constexpr std::string_view kTable = "tokens have a table of another width, and products lead from it and back";
-  constexpr std::string_view kAlibi = "scores have distances added to them, and fused attention may not apply";
-  constexpr std::string_view kMixers = "some of the layers mix tokens by something else than attention";
-  constexpr std::string_view kOtherTower = "the model has a part that reads something else than text";
-  constexpr std::string_view kDrop = "some of the layers are left out, at random or for good";
-  constexpr std::string_view kParallel = "attention and feed-forward network share an input, and perhaps a norm";
-  constexpr std::string_view kGrouped = "query heads share their keys and values";
   static constexpr std::array kKeys = std::to_array<CostlyKey>({
       {"quantization_config", Inactive::kNull, true, kQuantised},
       {"compression_config", Inactive::kNull, true, kQuantised},

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <limits>
 #include <utility>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -37,9 +39,7 @@ std::vector<std::string> cut(std::string_view text) {
 }
 
 std::optional<base::Count> number(std::string_view text) {
-  base::Count value = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return wrong == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
+  return base::parse_number<base::Count>(text, 0, std::numeric_limits<base::Count>::max());
 }
 
 // `*` in a pattern stands for any bytes: those that may stand before and behind each are tried once.

@@ -19,7 +19,7 @@ namespace orrery::formats::huggingface {
 namespace {
 
 // What the paper or the model's card prints, or the count of the checkpoint where that is finer.
-struct PublishedSizesPublished {
+struct PublishedSize {
   std::string name;
   std::string total = {};
   std::string bare = {};                // without tables and output matrix
@@ -28,7 +28,7 @@ struct PublishedSizesPublished {
   double images = 0;                    // of the total, in the part that reads images, which is no entry's
 };
 
-const PublishedSizesPublished kPublished[] = {
+const PublishedSize kPublished[] = {
     {.name = "bert-base", .total = "0.11B"},
     {.name = "bert-large", .total = "0.34B"},
     {.name = "deepseek-v3", .total = "671B", .active = "37B"},
@@ -104,7 +104,7 @@ TEST(PublishedSizes, AreThoseOfTheCatalogue) {
   const std::filesystem::path directory = std::filesystem::path(ORRERY_SOURCE_DIR) / "catalog/models";
   std::set<std::string> entries, known;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) entries.insert(entry.path().stem());
-  for (const PublishedSizesPublished& model : kPublished) {
+  for (const PublishedSize& model : kPublished) {
     SCOPED_TRACE(model.name);
     known.insert(model.name);
     const workload::Parameters p = counted(directory / (model.name + ".json"));

@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
 
 namespace orrery::formats::huggingface {
@@ -44,10 +45,6 @@ constexpr std::pair<std::string_view, int> kTypes[] = {
 
 // What is taken, where a width is not known.
 constexpr const char* kTaken = "weights are counted as though they had 16 bits";
-
-bool is_ignored(const std::vector<std::string>& ignored, std::string_view key) {
-  return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
-}
 
 class QuantisationReader {
  public:
@@ -145,7 +142,7 @@ class QuantisationReader {
     const Count value = keys.size(key, 16);
     if (value <= 16) return static_cast<int>(value);
     if (value <= kLargestSize)
-      found_.error("O0910", fmt::format("weights of {} bits are none that are quantised", value), keys.where(key))
+      found_.error("O0910", fmt::format("weights of {} bits are not a quantised format", value), keys.where(key))
           .label("1 to 16");
     return std::nullopt;
   }
@@ -283,7 +280,7 @@ class QuantisationReader {
     }
     std::string plain;
     for (const char c : name)
-      if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (c != '_') plain += base::lower(c);
     if (plain.starts_with("int4") || plain.find("int4weight") != std::string::npos) {
       StoredFormat& format = add(4);
       format.group_in = group;
@@ -430,7 +427,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
     if (out.stated || in == nullptr) continue;
     for (const std::string_view key : {"dtype", "torch_dtype"}) {
       const Node* type = value(in, key);
-      if (out.stated || type == nullptr || !type->is_text() || is_ignored(ignored, key)) continue;
+      if (out.stated || type == nullptr || !type->is_text() || base::contains(ignored, key)) continue;
       std::string name = type->text;
       if (name.starts_with("torch.")) name = name.substr(6);
       if (name == "auto") continue;
@@ -451,7 +448,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
   for (const Node* in : {&object, outer})
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
       const Node* config = value(in, key);
-      if (config == nullptr || is_ignored(ignored, key) || !out.quantisation.method.empty()) continue;
+      if (config == nullptr || base::contains(ignored, key) || !out.quantisation.method.empty()) continue;
       if (!config->is_object()) {
         found.error("O0903", fmt::format("`{}` must be an object, but is {}", key, json::describe(*config)),
                     config->where);

@@ -8,6 +8,8 @@
 #include <array>
 #include <string_view>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::huggingface {
 namespace {
 
@@ -18,7 +20,7 @@ enum class Wanted { kText, kTexts, kProbability, kToken };
 Wanted wanted_of(std::string_view key, bool& known) {
   static constexpr std::array<std::string_view, 7> kTexts = {
       "hidden_act", "hidden_activation", "activation", "activation_function", "torch_dtype", "dtype", "_name_or_path"};
-  const auto among = [&](const auto& keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  const auto among = [&](const auto& keys) { return base::contains(keys, key); };
   known = true;
   if (among(kTexts)) return Wanted::kText;
   if (key == "architectures") return Wanted::kTexts;
@@ -51,17 +53,13 @@ std::string_view lacking(Wanted wanted, const Node& value) {
   return is_whole(value) ? "" : "a whole number";
 }
 
-bool is_ignored_of_value_types(const std::vector<std::string>& ignored, std::string_view key) {
-  return std::find(ignored.begin(), ignored.end(), key) != ignored.end();
-}
-
 }  // namespace
 
 void check_value_types(const Node& object, const std::vector<std::string>& ignored, base::Diagnostics& found) {
   for (const json::Member& member : object.members) {
     bool known = false;
     const Wanted wanted = wanted_of(member.key, known);
-    if (!known || member.value.is_null() || is_ignored_of_value_types(ignored, member.key)) continue;
+    if (!known || member.value.is_null() || base::contains(ignored, member.key)) continue;
     const std::string_view lack = lacking(wanted, member.value);
     if (lack.empty()) continue;
     // Of a list, the item that is not a text.

@@ -52,7 +52,7 @@ struct Parts {
 
 Parts parts_of(std::string_view bytes, const base::Location& whole) {
   const auto refuse = [&](const std::string& why) {
-    base::fail("O1800", fmt::format("`{}` is no .npy file: {}", whole.file->name, why), whole,
+    base::fail("O1800", fmt::format("`{}` is not a .npy file: {}", whole.file->name, why), whole,
                "write it with numpy.save(); a .npz archive must be unpacked first");
   };
   if (bytes.substr(0, kMagic.size()) != kMagic)

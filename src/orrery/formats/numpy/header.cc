@@ -77,13 +77,14 @@ class Parser {
     return at_ < text_.size() && text_[at_] == wanted;
   }
   void take(char wanted) {
-    if (!peek(wanted)) refuse(at_, 1, fmt::format("no `{}` where one must stand", wanted), "save the array again");
+    if (!peek(wanted)) refuse(at_, 1, fmt::format("no `{}` where one is expected", wanted), "save the array again");
     ++at_;
   }
   std::string quoted() {
     blanks();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    if (quote != '\'' && quote != '"') refuse(at_, 1, "no text in quotes where one must stand", "save the array again");
+    if (quote != '\'' && quote != '"')
+      refuse(at_, 1, "no text in quotes where one is expected", "save the array again");
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) refuse(at_, 1, "a text without its closing quote", "save the array again");
     const std::string out(text_.substr(at_ + 1, end - at_ - 1));
@@ -109,7 +110,7 @@ class Parser {
         if (__builtin_mul_overflow(size, 10, &size) || __builtin_add_overflow(size, digit, &size))
           refuse(begin, at_ - begin, "a size that exceeds 64 bits", "save the array again");
       }
-      if (at_ == begin) refuse(at_, 1, "no whole number where a size must stand", "save the array again");
+      if (at_ == begin) refuse(at_, 1, "no whole number where a size is expected", "save the array again");
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long numbers so
       out.push_back(size);
       if (out.size() > kMostDimensions) refuse(begin, 1, "more than 32 dimensions", "NumPy itself allows 32");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/onnx/products.h"
 #include "orrery/formats/onnx/shapes.h"
 
@@ -209,7 +210,7 @@ class Finder {
         warning.note(fmt::format("and {} more types", order.size() - kMostNotes));
         break;
       }
-      const std::string count = fmt::format("{} operator{}", base::grouped(part.count), part.count == 1 ? "" : "s");
+      const std::string count = fmt::format("{} operator{}", base::grouped(part.count), base::plural(part.count));
       warning.note(part.unknown == part.count ? fmt::format("{}: {}, whose operations are not known", type, count)
                                               : fmt::format("{}: {}, {}", type, count, share(part.operations)));
     }

@@ -212,7 +212,7 @@ std::string Wire::text(const char* what) {
   kept_ += static_cast<std::int64_t>(size) * kMostFields / kMostKept;
   std::string text;
   if (!stream_->in.ReadString(&text, static_cast<int>(size))) cut_off();
-  if (base::first_bad_byte(text)) broken(fmt::format("a name (`{}`) holds bytes that are no text", what), begin_);
+  if (base::first_bad_byte(text)) broken(fmt::format("a name (`{}`) holds bytes that are not text", what), begin_);
   return text;
 }
 
@@ -258,7 +258,8 @@ void Wire::reals(std::vector<float>& to, const char* what, std::size_t most) {
     if (!stream_->in.ReadLittleEndian32(&value)) cut_off();
     add(std::bit_cast<float>(value));
   }
-  if (size % 4 != 0) broken(fmt::format("`{}` has {} bytes, which are no whole number of values", what, size), begin_);
+  if (size % 4 != 0)
+    broken(fmt::format("`{}` has {} bytes, which are not a whole number of values", what, size), begin_);
 }
 
 void Wire::message(const char* name, const std::function<void(int)>& field) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <vector>
@@ -11,19 +10,13 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/onnx/onnx_reader.h"
 
 namespace orrery::formats::onnx {
 namespace {
 
 constexpr std::size_t kNamed = 8;  // of a long list
-
-std::optional<Count> size_in(const std::string& text) {
-  Count value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < 0 || value > kMostSize) return std::nullopt;
-  return value;
-}
 
 // The symbols of inputs, in their order, with where each stands first.
 struct Open {
@@ -75,7 +68,7 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
   base::Diagnostics found;
   std::map<std::string, Count> sizes;
   for (const base::Override& define : defined) {
-    const std::optional<Count> size = size_in(define.value);
+    const std::optional<Count> size = base::parse_number<Count>(define.value, 0, kMostSize);
     if (!size) {
       found.error("O0933", fmt::format("`--define {}={}` gives no size", define.path, define.value))
           .hint("write a whole number from 0 on, such as `--define batch=8`");
@@ -108,7 +101,7 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
       model.whole());
   for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
     error.note(fmt::format("`{}`: {}", missing[i], open.where.at(missing[i])));
-  error.hint(fmt::format("say what it shall run on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));
+  error.hint(fmt::format("say what it runs on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));
   throw base::InputError(found.all());
 }
 

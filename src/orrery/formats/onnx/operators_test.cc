@@ -6,11 +6,10 @@
 
 #include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/formats/onnx/onnx_test_util.h"
+#include "orrery/formats/onnx/rule.h"
 
 namespace orrery::formats::onnx {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
 
 Operators operators_of(const ModelWriter& writer, bool unfold = false) {
   return find_operators(writer.model(), {{}, unfold});

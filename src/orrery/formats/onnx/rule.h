@@ -10,10 +10,12 @@
 
 namespace orrery::formats::onnx {
 
+using Integers = std::vector<std::int64_t>;
+
 // What is known of a tensor. Values are kept of small ones alone.
 struct Facts {
   std::optional<Shape> shape;
-  std::optional<std::vector<std::int64_t>> integers = {};
+  std::optional<Integers> integers = {};
   std::optional<std::vector<float>> reals = {};
 };
 
@@ -33,9 +35,7 @@ struct Site {
   bool has(std::size_t i) const { return i < in.size() && in[i] != nullptr; }
   // Null: left out or not known.
   const Shape* shape(std::size_t i) const { return has(i) && in[i]->shape ? &*in[i]->shape : nullptr; }
-  const std::vector<std::int64_t>* integers(std::size_t i) const {
-    return has(i) && in[i]->integers ? &*in[i]->integers : nullptr;
-  }
+  const Integers* integers(std::size_t i) const { return has(i) && in[i]->integers ? &*in[i]->integers : nullptr; }
   // Integers that newer versions of an operator take as an input, older ones as an attribute. Nothing: neither is
   // known; `given`: whether there is one.
   std::optional<std::vector<std::int64_t>> setting(std::size_t input, const char* attribute, bool& given) const;

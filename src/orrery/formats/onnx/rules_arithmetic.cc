@@ -12,8 +12,6 @@
 namespace orrery::formats::onnx {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 // Wraps as the runtime's integers do.
 std::int64_t computed(const std::string& type, std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);

@@ -12,8 +12,6 @@
 namespace orrery::formats::onnx {
 namespace {
 
-using RulesLayoutIntegers = std::vector<std::int64_t>;
-
 // Small integers pass through what moves no element: the same values in a new shape.
 void pass_values(Site& site) {
   if (site.out.empty() || !site.has(0)) return;
@@ -21,7 +19,7 @@ void pass_values(Site& site) {
   site.out[0].reals = site.in[0]->reals;
 }
 
-void make_values(Site& site, RulesLayoutIntegers values) {
+void make_values(Site& site, Integers values) {
   site.make(0, {static_cast<Count>(values.size())});
   if (!site.out.empty() && static_cast<Count>(values.size()) <= kMostValues) site.out[0].integers = std::move(values);
 }
@@ -56,7 +54,7 @@ void constant(Site& site) {
 }
 
 void constant_of_shape(Site& site) {
-  const RulesLayoutIntegers* sizes = site.integers(0);
+  const Integers* sizes = site.integers(0);
   if (!sizes) return make_unknown(site, length_of(site, 0));
   const Shape shape = sizes_of(*sizes);
   site.make(0, shape);
@@ -64,7 +62,7 @@ void constant_of_shape(Site& site) {
   if (site.out.empty() || count > kMostValues) return;
   const Attribute* value = site.node.find("value");
   if (value && (!value->tensor || !value->tensor->integers || value->tensor->integers->empty())) return;
-  if (value) site.out[0].integers = RulesLayoutIntegers(static_cast<std::size_t>(count), value->tensor->integers->front());
+  if (value) site.out[0].integers = Integers(static_cast<std::size_t>(count), value->tensor->integers->front());
 }
 
 void shape_of(Site& site) {
@@ -88,7 +86,7 @@ void size_of(Site& site) {
 void reshape(Site& site) {
   const Shape* shape = site.shape(0);
   bool given = false;
-  const std::optional<RulesLayoutIntegers> wanted = site.setting(1, "shape", given);
+  const std::optional<Integers> wanted = site.setting(1, "shape", given);
   if (!wanted) return make_unknown(site, length_of(site, 1));
   Shape out;
   std::ptrdiff_t open = -1;
@@ -139,7 +137,7 @@ void squeeze(Site& site) {
   const Shape* shape = site.shape(0);
   if (!shape) return;
   bool given = false;
-  const std::optional<RulesLayoutIntegers> axes = site.setting(1, "axes", given);
+  const std::optional<Integers> axes = site.setting(1, "axes", given);
   if (given && !axes) {
     const Count count = length_of(site, 1);
     return make_unknown(site, count == kUnknown ? kUnknown : static_cast<Count>(shape->size()) - count);
@@ -161,7 +159,7 @@ void squeeze(Site& site) {
 void unsqueeze(Site& site) {
   const Shape* shape = site.shape(0);
   bool given = false;
-  const std::optional<RulesLayoutIntegers> axes = site.setting(1, "axes", given);
+  const std::optional<Integers> axes = site.setting(1, "axes", given);
   if (!shape || !axes) return;
   const std::size_t rank = shape->size() + axes->size();
   if (rank > kMostRank) misfit(fmt::format("a result of {} dimensions", rank));
@@ -181,10 +179,10 @@ void unsqueeze(Site& site) {
 void transpose(Site& site) {
   const Shape* shape = site.shape(0);
   if (!shape) return;
-  const std::optional<RulesLayoutIntegers> order = site.node.integers("perm");
+  const std::optional<Integers> order = site.node.integers("perm");
   Shape out(shape->rbegin(), shape->rend());
   if (order) {
-    RulesLayoutIntegers sorted = *order;
+    Integers sorted = *order;
     std::sort(sorted.begin(), sorted.end());
     bool permutation = sorted.size() == shape->size();
     for (std::size_t i = 0; permutation && i < sorted.size(); ++i) permutation = sorted[i] == static_cast<Count>(i);
@@ -196,23 +194,23 @@ void transpose(Site& site) {
 
 void expand(Site& site) {
   const Shape* shape = site.shape(0);
-  const RulesLayoutIntegers* wanted = site.integers(1);
+  const Integers* wanted = site.integers(1);
   if (!shape || !wanted) {
     const Count length = length_of(site, 1);
     const bool known = shape && length != kUnknown;
     return make_unknown(site, known ? std::max(length, static_cast<Count>(shape->size())) : kUnknown);
   }
   site.make(0, broadcast(*shape, sizes_of(*wanted)));
-  const RulesLayoutIntegers* values = site.integers(0);
+  const Integers* values = site.integers(0);
   const Count count = site.out.empty() || !site.out[0].shape ? kUnknown : elements(*site.out[0].shape);
   if (values && values->size() == 1 && count >= 0 && count <= kMostValues)
-    site.out[0].integers = RulesLayoutIntegers(static_cast<std::size_t>(count), values->front());
+    site.out[0].integers = Integers(static_cast<std::size_t>(count), values->front());
 }
 
 void tile(Site& site) {
   const Shape* shape = site.shape(0);
   if (!shape) return;
-  const RulesLayoutIntegers* times = site.integers(1);
+  const Integers* times = site.integers(1);
   if (!times) return make_unknown(site, static_cast<Count>(shape->size()));
   if (times->size() != shape->size()) misfit(fmt::format("{} repeats of {}", times->size(), text(*shape)));
   const Shape repeats = sizes_of(*times);
@@ -226,9 +224,9 @@ void pad(Site& site) {
   const Shape* shape = site.shape(0);
   if (!shape) return;
   bool given = false, axes_given = false;
-  std::optional<RulesLayoutIntegers> pads = site.setting(1, "pads", given);
+  std::optional<Integers> pads = site.setting(1, "pads", given);
   if (!pads) pads = site.node.integers("paddings");
-  std::optional<RulesLayoutIntegers> axes = site.setting(3, "axes", axes_given);
+  std::optional<Integers> axes = site.setting(3, "axes", axes_given);
   if (!pads || (axes_given && !axes)) return make_unknown(site, static_cast<Count>(shape->size()));
   if (!axes) {
     axes.emplace();
@@ -246,7 +244,7 @@ void pad(Site& site) {
 }
 
 void range(Site& site) {
-  const RulesLayoutIntegers *first = site.integers(0), *last = site.integers(1), *step = site.integers(2);
+  const Integers *first = site.integers(0), *last = site.integers(1), *step = site.integers(2);
   if (!first || !last || !step || first->size() != 1 || last->size() != 1 || step->size() != 1)
     return make_unknown(site, 1);
   std::int64_t span = 0;
@@ -258,7 +256,7 @@ void range(Site& site) {
   const Count count = length <= 0 ? 0 : base::ceil_divide(length, stride);
   site.make(0, {count});
   if (count > kMostValues || site.out.empty()) return;
-  RulesLayoutIntegers values;
+  Integers values;
   for (Count i = 0; i < count; ++i) values.push_back(first->front() + i * step->front());
   site.out[0].integers = std::move(values);
 }
@@ -307,7 +305,7 @@ void resize(Site& site) {
   Shape out = *shape;
   const std::vector<float>* factors = site.has(scales) && site.in[scales]->reals ? &*site.in[scales]->reals : nullptr;
   if (const Attribute* old = site.node.find("scales")) factors = &old->reals;
-  if (const RulesLayoutIntegers* sizes = site.integers(3); sizes && sizes->size() == axes.size()) {
+  if (const Integers* sizes = site.integers(3); sizes && sizes->size() == axes.size()) {
     const Shape wanted = sizes_of(*sizes);
     for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = wanted[i];
   } else if (factors && factors->size() == axes.size()) {
@@ -326,7 +324,7 @@ void resize(Site& site) {
 
 void one_hot(Site& site) {
   const Shape* shape = site.shape(0);
-  const RulesLayoutIntegers* depth = site.integers(1);
+  const Integers* depth = site.integers(1);
   if (!shape || shape->size() >= kMostRank) return;
   Shape out = *shape;
   const std::size_t axis = axis_of(site.node.integer("axis", -1), shape->size() + 1);

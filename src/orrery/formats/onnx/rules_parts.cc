@@ -11,8 +11,6 @@
 namespace orrery::formats::onnx {
 namespace {
 
-using RulesPartsIntegers = std::vector<std::int64_t>;
-
 // What a slice takes of a dimension.
 struct Cut {
   std::int64_t first = 0, step = 1;
@@ -40,7 +38,7 @@ void concat(Site& site) {
   if (site.in.empty() || !site.shape(0)) return;
   Shape out = *site.shape(0);
   const std::size_t axis = axis_of(site.node.integer("axis", 1), out.size());
-  RulesPartsIntegers values;
+  Integers values;
   bool known = out.size() == 1;
   for (std::size_t i = 0; i < site.in.size(); ++i) {
     const Shape* shape = site.shape(i);
@@ -56,7 +54,7 @@ void concat(Site& site) {
         out[d] = std::max(size, out[d]);
       }
     }
-    const RulesPartsIntegers* part = site.integers(i);
+    const Integers* part = site.integers(i);
     known = known && part && static_cast<Count>(values.size() + part->size()) <= kMostValues;
     if (known) values.insert(values.end(), part->begin(), part->end());
   }
@@ -69,7 +67,7 @@ void split(Site& site) {
   if (!shape || site.out.empty()) return;
   const std::size_t axis = axis_of(site.node.integer("axis", 0), shape->size());
   bool given = false;
-  const std::optional<RulesPartsIntegers> sizes = site.setting(1, "split", given);
+  const std::optional<Integers> sizes = site.setting(1, "split", given);
   const auto parts = static_cast<Count>(site.out.size());
   const Count size = (*shape)[axis], each = size == kUnknown ? kUnknown : base::ceil_divide(size, parts);
   if (sizes && static_cast<Count>(sizes->size()) != parts)
@@ -93,8 +91,8 @@ void slice(Site& site) {
   const Shape* shape = site.shape(0);
   if (!shape) return;
   bool given = false, axes_given = false, steps_given = false;
-  const std::optional<RulesPartsIntegers> starts = site.setting(1, "starts", given), ends = site.setting(2, "ends", given);
-  std::optional<RulesPartsIntegers> axes = site.setting(3, "axes", axes_given), steps = site.setting(4, "steps", steps_given);
+  const std::optional<Integers> starts = site.setting(1, "starts", given), ends = site.setting(2, "ends", given);
+  std::optional<Integers> axes = site.setting(3, "axes", axes_given), steps = site.setting(4, "steps", steps_given);
   if (axes_given && !axes) return make_unknown(site, static_cast<Count>(shape->size()));
   Shape out = *shape;
   if (!starts || !ends || (steps_given && !steps)) {
@@ -119,9 +117,9 @@ void slice(Site& site) {
     size = last.count;
   }
   site.make(0, out);
-  const RulesPartsIntegers* values = site.integers(0);
+  const Integers* values = site.integers(0);
   if (site.out.empty() || !values || out.size() != 1 || starts->size() != 1 || !whole(out)) return;
-  RulesPartsIntegers chosen;
+  Integers chosen;
   for (Count i = 0; i < last.count; ++i)
     chosen.push_back((*values)[static_cast<std::size_t>(last.first + i * last.step)]);
   site.out[0].integers = std::move(chosen);
@@ -136,9 +134,9 @@ void gather(Site& site) {
   out.insert(out.end(), shape->begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape->end());
   if (out.size() > kMostRank) misfit(fmt::format("a result of {} dimensions", out.size()));
   site.make(0, out);
-  const RulesPartsIntegers *values = site.integers(0), *places = site.integers(1);
+  const Integers *values = site.integers(0), *places = site.integers(1);
   if (site.out.empty() || !values || !places || shape->size() != 1) return;
-  RulesPartsIntegers picked;
+  Integers picked;
   for (const std::int64_t place : *places) {
     const auto count = static_cast<std::int64_t>(values->size());
     if (place < -count || place >= count) misfit(fmt::format("element {} of {}", place, count));

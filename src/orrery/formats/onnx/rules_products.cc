@@ -10,16 +10,14 @@
 namespace orrery::formats::onnx {
 namespace {
 
-using RulesProductsIntegers = std::vector<std::int64_t>;
-
 Count bounded(std::int64_t value, const char* what, std::int64_t least, std::int64_t most = std::int64_t{1} << 31) {
   if (value < least || value > most) misfit(fmt::format("its {} is {}", what, value));
   return value;
 }
 
-RulesProductsIntegers filled(std::optional<RulesProductsIntegers> given, std::size_t count, std::int64_t otherwise, const char* what) {
-  RulesProductsIntegers out = given && !given->empty() ? std::move(*given) : RulesProductsIntegers(count, otherwise);
-  if (out.size() != count) misfit(fmt::format("`{}` has {} numbers, where {} are due", what, out.size(), count));
+Integers filled(std::optional<Integers> given, std::size_t count, std::int64_t otherwise, const char* what) {
+  Integers out = given && !given->empty() ? std::move(*given) : Integers(count, otherwise);
+  if (out.size() != count) misfit(fmt::format("`{}` has {} numbers, where {} are expected", what, out.size(), count));
   for (const std::int64_t value : out) bounded(value, what, std::min<std::int64_t>(otherwise, 1));
   return out;
 }
@@ -80,14 +78,14 @@ void general_product(Site& site) {
   site.make(0, {(*a)[flip_a ? 1 : 0], (*b)[flip_b ? 0 : 1]});
 }
 
-Windows windows(const Node& node, const RulesProductsIntegers& kernel) {
+Windows windows(const Node& node, const Integers& kernel) {
   Windows out;
   const std::size_t count = kernel.size();
   out.kernel = kernel;
   for (const std::int64_t size : kernel) bounded(size, "kernel", 1);
   out.stride = filled(node.integers("strides"), count, 1, "strides");
   out.dilation = filled(node.integers("dilations"), count, 1, "dilations");
-  const RulesProductsIntegers pads = filled(node.integers("pads"), 2 * count, 0, "pads");
+  const Integers pads = filled(node.integers("pads"), 2 * count, 0, "pads");
   out.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(count));
   out.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(count), pads.end());
   const std::string automatic = node.text("auto_pad", "NOTSET");
@@ -112,7 +110,7 @@ Count positions(const Windows& w, std::size_t d, Count input) {
 
 // `kernel_shape` says again how large the windows of a weight are.
 void check_kernel(const Node& node, const Shape& weight) {
-  const std::optional<RulesProductsIntegers> stated = node.integers("kernel_shape");
+  const std::optional<Integers> stated = node.integers("kernel_shape");
   if (!stated || stated->empty()) return;
   const Shape kernel(weight.begin() + 2, weight.end());
   bool agrees = stated->size() == kernel.size();
@@ -152,10 +150,10 @@ void transposed_convolution(Site& site) {
   agreed((*x)[1], (*w)[0], "the number of channels");
   Shape out = {(*x)[0], (*w)[1] == kUnknown ? kUnknown : base::checked_multiply((*w)[1], groups)};
   const Shape kernel(w->begin() + 2, w->end());
-  const std::optional<RulesProductsIntegers> asked = site.node.integers("output_shape");
+  const std::optional<Integers> asked = site.node.integers("output_shape");
   if (!whole(kernel)) return;
   const Windows window = windows(site.node, kernel);
-  const RulesProductsIntegers more = filled(site.node.integers("output_padding"), kernel.size(), 0, "output_padding");
+  const Integers more = filled(site.node.integers("output_padding"), kernel.size(), 0, "output_padding");
   for (std::size_t d = 0; d < kernel.size(); ++d) {
     const Count size = (*x)[d + 2];
     if (asked && asked->size() >= kernel.size()) {
@@ -239,7 +237,7 @@ void einsum(Site& site) {
 
 void pool(Site& site) {
   const Shape* x = site.shape(0);
-  const std::optional<RulesProductsIntegers> kernel = site.node.integers("kernel_shape");
+  const std::optional<Integers> kernel = site.node.integers("kernel_shape");
   if (!x || !kernel) return;
   if (x->size() != kernel->size() + 2) misfit(fmt::format("a window of {} dimensions on {}", kernel->size(), text(*x)));
   const Windows window = windows(site.node, *kernel);
@@ -281,7 +279,7 @@ void attention(Site& site) {
   if (type == "Attention" && !site.node.domain.empty()) {  // weights of all three projections side by side
     const Shape* weights = site.shape(1);
     if (!weights || weights->size() != 2 || out.size() != 3) return;
-    const std::optional<RulesProductsIntegers> widths = site.node.integers("qkv_hidden_sizes");
+    const std::optional<Integers> widths = site.node.integers("qkv_hidden_sizes");
     out[2] = widths && widths->size() == 3 ? (*widths)[2] : (*weights)[1] == kUnknown ? kUnknown : (*weights)[1] / 3;
     if (out[2] < 0) out[2] = kUnknown;
   } else if (type == "GroupQueryAttention") {

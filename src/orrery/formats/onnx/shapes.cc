@@ -13,7 +13,7 @@
 namespace orrery::formats::onnx {
 namespace {
 
-constexpr std::size_t kShapesMostErrors = 12;           // said at once
+constexpr std::size_t kMostMisfits = 12;          // said at once
 constexpr std::size_t kMostWords = 32 << 20;      // that shapes and values may take
 constexpr std::size_t kMostValueWords = 8 << 20;  // values alone: those beyond are not known
 
@@ -27,7 +27,7 @@ class Inference {
     for (const Declared& input : model_.inputs) shapes_.of[input.name].shape = declared(input);
     for (const std::vector<Declared>* list : {&model_.values, &model_.outputs})
       for (const Declared& value : *list) declared_.emplace(value.name, &value);
-    for (std::size_t i = 0; i < model_.nodes.size() && found_.all().size() < kShapesMostErrors; ++i) visit(i);
+    for (std::size_t i = 0; i < model_.nodes.size() && found_.all().size() < kMostMisfits; ++i) visit(i);
     found_.throw_if_errors();
     return std::move(shapes_);
   }

@@ -8,8 +8,6 @@
 namespace orrery::formats::onnx {
 namespace {
 
-using ShapesIntegers = std::vector<std::int64_t>;
-
 // The shape of `y`, as text; "?" where it is not known.
 std::string y_of(const ModelWriter& writer, std::int64_t opset = 17, const base::Overrides& defined = {}) {
   const Shapes shapes = infer_shapes(writer.model(opset), defined);
@@ -28,11 +26,11 @@ std::string code(const ModelWriter& writer, const base::Overrides& defined = {})
 
 // One operator on inputs of these shapes.
 std::string made(const std::string& type, const std::vector<Shape>& inputs, const Attributes& attributes = {},
-                 const std::vector<ShapesIntegers>& settings = {}, std::int64_t opset = 17, const std::string& domain = "") {
+                 const std::vector<Integers>& settings = {}, std::int64_t opset = 17, const std::string& domain = "") {
   ModelWriter writer;
   std::vector<std::string> names;
   for (const Shape& shape : inputs) writer.input(names.emplace_back("i" + std::to_string(names.size())), shape);
-  for (const ShapesIntegers& values : settings)
+  for (const Integers& values : settings)
     writer.integers(names.emplace_back("i" + std::to_string(names.size())), values);
   return y_of(writer.node(type, names, {"y"}, attributes, domain), opset);
 }
@@ -59,18 +57,18 @@ TEST(OnnxShapes, ProductsOfMatricesBroadcastTheirBatches) {
 
 TEST(OnnxShapes, ConvolutionsCountPositionsOfTheirWindows) {
   const Shape image = {1, 3, 224, 224}, kernel = {64, 3, 7, 7};
-  EXPECT_EQ(made("Conv", {image, kernel}, {{"strides", ShapesIntegers{2, 2}}, {"pads", ShapesIntegers{3, 3, 3, 3}}}),
+  EXPECT_EQ(made("Conv", {image, kernel}, {{"strides", Integers{2, 2}}, {"pads", Integers{3, 3, 3, 3}}}),
             "1x64x112x112");
   EXPECT_EQ(made("Conv", {image, kernel}), "1x64x218x218");
-  EXPECT_EQ(made("Conv", {image, kernel}, {{"strides", ShapesIntegers{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}),
+  EXPECT_EQ(made("Conv", {image, kernel}, {{"strides", Integers{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}),
             "1x64x112x112");
-  EXPECT_EQ(made("Conv", {image, kernel}, {{"dilations", ShapesIntegers{2, 3}}}), "1x64x212x206");
-  EXPECT_EQ(made("Conv", {{2, 8, 100}, {8, 1, 5}}, {{"group", 8}, {"strides", ShapesIntegers{3}}}), "2x8x32");
+  EXPECT_EQ(made("Conv", {image, kernel}, {{"dilations", Integers{2, 3}}}), "1x64x212x206");
+  EXPECT_EQ(made("Conv", {{2, 8, 100}, {8, 1, 5}}, {{"group", 8}, {"strides", Integers{3}}}), "2x8x32");
   EXPECT_EQ(made("ConvTranspose", {{1, 16, 10, 10}, {16, 8, 4, 4}},
-                 {{"strides", ShapesIntegers{2, 2}}, {"pads", ShapesIntegers{1, 1, 1, 1}}}),
+                 {{"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}}),
             "1x8x20x20");
-  EXPECT_EQ(made("MaxPool", {image}, {{"kernel_shape", ShapesIntegers{3, 3}}, {"strides", ShapesIntegers{2, 2}}}), "1x3x111x111");
-  EXPECT_EQ(made("MaxPool", {image}, {{"kernel_shape", ShapesIntegers{3, 3}}, {"strides", ShapesIntegers{2, 2}}, {"ceil_mode", 1}}),
+  EXPECT_EQ(made("MaxPool", {image}, {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{2, 2}}}), "1x3x111x111");
+  EXPECT_EQ(made("MaxPool", {image}, {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"ceil_mode", 1}}),
             "1x3x112x112");
   EXPECT_EQ(made("GlobalAveragePool", {image}), "1x3x1x1");
 }
@@ -94,14 +92,14 @@ TEST(OnnxShapes, OperatorsThatRuntimesMakeOfSeveralAreKnown) {
 
 TEST(OnnxShapes, ReshapesTakeSizesFromInputsOrAttributes) {
   EXPECT_EQ(made("Reshape", {{2, 3, 4}}, {}, {{0, -1}}), "2x12");
-  EXPECT_EQ(made("Reshape", {{2, 3, 4}}, {{"shape", ShapesIntegers{4, -1, 2}}}, {}, 1), "4x3x2");
+  EXPECT_EQ(made("Reshape", {{2, 3, 4}}, {{"shape", Integers{4, -1, 2}}}, {}, 1), "4x3x2");
   EXPECT_EQ(made("Flatten", {{2, 3, 4}}, {{"axis", 2}}), "6x4");
   EXPECT_EQ(made("Squeeze", {{1, 3, 1}}, {}, {{0}}), "3x1");
-  EXPECT_EQ(made("Squeeze", {{1, 3, 1}}, {{"axes", ShapesIntegers{-1}}}, {}, 11), "1x3");
+  EXPECT_EQ(made("Squeeze", {{1, 3, 1}}, {{"axes", Integers{-1}}}, {}, 11), "1x3");
   EXPECT_EQ(made("Squeeze", {{1, 3, 1}}), "3");
   EXPECT_EQ(made("Unsqueeze", {{3}}, {}, {{0, -1}}), "1x3x1");
   EXPECT_EQ(made("Transpose", {{2, 3, 4}}), "4x3x2");
-  EXPECT_EQ(made("Transpose", {{2, 3, 4}}, {{"perm", ShapesIntegers{0, 2, 1}}}), "2x4x3");
+  EXPECT_EQ(made("Transpose", {{2, 3, 4}}, {{"perm", Integers{0, 2, 1}}}), "2x4x3");
   EXPECT_EQ(made("Expand", {{3, 1}}, {}, {{2, 1, 6}}), "2x3x6");
   EXPECT_EQ(made("Tile", {{2, 3}}, {}, {{2, 5}}), "4x15");
   EXPECT_EQ(made("Pad", {{2, 3}}, {}, {{0, 1, 0, 2}}), "2x6");
@@ -113,9 +111,9 @@ TEST(OnnxShapes, PartsOfTensorsHaveTheSizesThatAreCut) {
   EXPECT_EQ(made("Split", {{2, 9}}, {{"axis", 1}}, {{9}}), "2x9");
   EXPECT_EQ(made("Slice", {{10, 20}}, {}, {{2}, {-1}, {1}, {3}}), "10x6");
   EXPECT_EQ(made("Slice", {{10}}, {}, {{-1}, {INT64_MIN}, {0}, {-2}}), "5");
-  EXPECT_EQ(made("Slice", {{10}}, {{"starts", ShapesIntegers{3}}, {"ends", ShapesIntegers{INT64_MAX}}}, {}, 9), "7");
+  EXPECT_EQ(made("Slice", {{10}}, {{"starts", Integers{3}}, {"ends", Integers{INT64_MAX}}}, {}, 9), "7");
   EXPECT_EQ(made("Gather", {{30000, 64}, {2, 9}}), "2x9x64");
-  EXPECT_EQ(made("ReduceMean", {{2, 3, 4}}, {{"axes", ShapesIntegers{-1}}}), "2x3x1");
+  EXPECT_EQ(made("ReduceMean", {{2, 3, 4}}, {{"axes", Integers{-1}}}), "2x3x1");
   EXPECT_EQ(made("ReduceSum", {{2, 3, 4}}, {{"keepdims", 0}}, {{0, 2}}), "3");
   EXPECT_EQ(made("TopK", {{2, 30}}, {}, {{5}}), "2x5");
   EXPECT_EQ(made("Range", {}, {}, {}), "?");

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::orrery {
 namespace {
@@ -23,8 +24,7 @@ constexpr std::size_t kMostListed = 20;  // of more names, those that are alike
 std::string plain(const std::string& name) {
   std::string out;
   for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c))) out += base::lower(c);
   return out;
 }
 

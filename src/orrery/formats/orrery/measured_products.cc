@@ -1,8 +1,8 @@
 #include "orrery/formats/orrery/measured_products.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/csv/csv.h"
 
@@ -46,12 +47,8 @@ std::map<std::string, std::size_t> read_header(const csv::Document& table, base:
 
 template <typename Number>
 std::optional<Number> number(const std::string& text) {
-  Number value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end || !(value > 0) || !std::isfinite(static_cast<double>(value)))
-    return std::nullopt;
-  return value;
+  const auto value = base::parse_number<Number>(text, 0, std::numeric_limits<Number>::max());
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 class RowReader {
@@ -116,7 +113,7 @@ std::vector<machine::MeasuredProduct> read_measured_products(const std::shared_p
   found.throw_if_errors();
   if (table.rows.size() < 2)
     base::fail("O1377", "a table of measurements has a header and a row for each product", {file, 0, 0, 1},
-               "the columns are m, n, k, seconds, and if you like batch, precision");
+               "the columns are m, n, k, seconds, and optionally batch and precision");
   const std::map<std::string, std::size_t> places = read_header(table, found);
   found.throw_if_errors();
   std::vector<machine::MeasuredProduct> products;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::orrery {
 namespace {
 
@@ -23,12 +25,6 @@ constexpr std::array<std::pair<std::string_view, double>, 13> kPrefixes = {{{"Ki
                                                                             {"P", 1e15},
                                                                             {"", 1.0}}};
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 std::string_view name(Unit unit) {
@@ -43,11 +39,11 @@ std::string_view example(Unit unit) {
 }
 
 std::optional<double> quantity(std::string_view text, Unit unit) {
-  text = trimmed(text);
+  text = base::trimmed(text, " ");
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || !std::isfinite(value)) return std::nullopt;
-  const std::string_view written = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  const std::string_view written = base::trimmed(text.substr(static_cast<std::size_t>(end - text.data())), " ");
   if (unit == Unit::kNone) return written.empty() ? std::optional(value) : std::nullopt;
   const auto scaled = [&](std::string_view base, double factor) -> std::optional<double> {
     if (!written.ends_with(base)) return std::nullopt;

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 
 namespace orrery::formats::orrery {
@@ -39,10 +39,8 @@ Node merged(const Node& under, const Node& over) {
 std::optional<std::size_t> index_of(const Node& list, const std::string& part) {
   for (std::size_t i = 0; i < list.items.size(); ++i)
     if (const Node* name = list.items[i].find("name"); name && name->scalar == part) return i;
-  std::size_t index = 0;
-  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
-  if (failure == std::errc() && end == part.data() + part.size() && index < list.items.size()) return index;
-  return std::nullopt;
+  const auto index = base::parse_number<std::size_t>(part);
+  return index && *index < list.items.size() ? index : std::nullopt;
 }
 
 void apply(Node& root, const base::Override& set, base::Diagnostics& found) {

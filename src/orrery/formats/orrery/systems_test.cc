@@ -19,7 +19,7 @@
 namespace orrery::formats::orrery {
 namespace {
 
-const std::string kSystemsDirectory = ORRERY_SOURCE_DIR "/catalog";
+const std::string kCatalogueSystems = ORRERY_SOURCE_DIR "/catalog";
 
 using base::Codes, base::codes, base::refused, base::replaced;
 
@@ -43,7 +43,7 @@ class Systems : public ::testing::Test {
     return folder_.write(name, text);
   }
   SystemFile load(const std::string& text, const base::Overrides& overrides = {}) {
-    return load_system(kSystemsDirectory, write(text), overrides);
+    return load_system(kCatalogueSystems, write(text), overrides);
   }
   Codes found(const std::string& text, const base::Overrides& overrides = {}) {
     return codes(refused([&] { load(text, overrides); }));
@@ -54,7 +54,7 @@ class Systems : public ::testing::Test {
 
 TEST_F(Systems, TheCatalogueHasThoseThatWerePromisedWithTitleAndSources) {
   std::set<std::string> names;
-  for (const Entry& entry : list_systems(kSystemsDirectory)) {
+  for (const Entry& entry : list_systems(kCatalogueSystems)) {
     names.insert(entry.name);
     EXPECT_FALSE(entry.title.empty()) << entry.name;
     EXPECT_FALSE(entry.sources.empty()) << entry.name;
@@ -66,8 +66,8 @@ TEST_F(Systems, TheCatalogueHasThoseThatWerePromisedWithTitleAndSources) {
 }
 
 TEST_F(Systems, NoneHasMoreThanTwelveCalibratedConstants) {
-  for (const Entry& entry : list_systems(kSystemsDirectory)) {
-    const SystemFile file = load_system(kSystemsDirectory, entry.name);
+  for (const Entry& entry : list_systems(kCatalogueSystems)) {
+    const SystemFile file = load_system(kCatalogueSystems, entry.name);
     int calibrated = 0;
     for (const cluster::Constant& constant : file.system.constants)
       if (constant.origin == "fitted") {
@@ -79,8 +79,8 @@ TEST_F(Systems, NoneHasMoreThanTwelveCalibratedConstants) {
 }
 
 TEST_F(Systems, FittedConstantsServeTheOtherA100SystemUnchanged) {
-  const cluster::System vtrain = load_system(kSystemsDirectory, "vtrain-a100").system;
-  const cluster::System selene = load_system(kSystemsDirectory, "a100-selene").system;
+  const cluster::System vtrain = load_system(kCatalogueSystems, "vtrain-a100").system;
+  const cluster::System selene = load_system(kCatalogueSystems, "a100-selene").system;
   EXPECT_EQ(vtrain.accelerator.matrix_efficiency, selene.accelerator.matrix_efficiency);
   EXPECT_EQ(vtrain.accelerator.host_seconds_per_op, selene.accelerator.host_seconds_per_op);
   EXPECT_EQ(vtrain.calibration.jitter_seconds, selene.calibration.jitter_seconds);
@@ -114,7 +114,7 @@ TEST_F(Systems, NetworksStateTheAlgorithmsTheyAllowBesidesRings) {
 }
 
 TEST_F(Systems, OverridesReachAnyFieldAndTheirPlaceIsTheCommandLine) {
-  const cluster::System system = load_system(kSystemsDirectory, "a100-selene",
+  const cluster::System system = load_system(kCatalogueSystems, "a100-selene",
                                              {{"networks.1.bandwidth", "50 GB/s"},
                                               {"networks.NVLink.efficiency", "0.5"},
                                               {"accelerator.peak.bf16", "1 PFLOP/s"},
@@ -125,7 +125,7 @@ TEST_F(Systems, OverridesReachAnyFieldAndTheirPlaceIsTheCommandLine) {
   EXPECT_EQ(system.accelerator.peak(machine::Precision::kBf16), 1e15);
   EXPECT_EQ(system.calibration.jitter_seconds, 0);
 
-  const auto wrong = refused([] { load_system(kSystemsDirectory, "a100-selene", {{"accelerator.memori", "80 GB"}}); });
+  const auto wrong = refused([] { load_system(kCatalogueSystems, "a100-selene", {{"accelerator.memori", "80 GB"}}); });
   ASSERT_EQ(codes(wrong), Codes{"O1351"});
   EXPECT_EQ(wrong[0].primary.where.file->name, "<--set>");
   EXPECT_EQ(wrong[0].primary.where.column, 20);
@@ -140,7 +140,7 @@ TEST_F(Systems, OverridesOfWhatIsNotThereAreRefused) {
 }
 
 TEST_F(Systems, UnknownNamesComeWithTheNearest) {
-  const auto wrong = refused([] { load_system(kSystemsDirectory, "a100-selen"); });
+  const auto wrong = refused([] { load_system(kCatalogueSystems, "a100-selen"); });
   ASSERT_EQ(codes(wrong), Codes{"O1350"});
   EXPECT_NE(wrong[0].hints.at(0).find("a100-selene"), std::string::npos);
 }
@@ -184,7 +184,7 @@ TEST_F(Systems, NetworksOfAnySizeTakeGroupsOfAnySize) {
 
 TEST_F(Systems, WhatIsLikeAnotherTakesOverTheRest) {
   const std::string path = write("system:\n  like: a100-selene\n  accelerator: {memory: 40 GB}\n");
-  const cluster::System system = load_system(kSystemsDirectory, path).system;
+  const cluster::System system = load_system(kCatalogueSystems, path).system;
   EXPECT_EQ(system.accelerator.memory_bytes, 40e9);
   EXPECT_EQ(system.accelerator.units, 108);
   EXPECT_EQ(system.node_size, 8);
@@ -192,7 +192,7 @@ TEST_F(Systems, WhatIsLikeAnotherTakesOverTheRest) {
 
 TEST_F(Systems, BeingLikeOneselfIsRefused) {
   const std::string path = write(replaced(kSmall, "node_size: 8", "like: ./mine.yaml\n  node_size: 8"));
-  const auto wrong = refused([&] { load_system(kSystemsDirectory, path); });
+  const auto wrong = refused([&] { load_system(kCatalogueSystems, path); });
   EXPECT_EQ(codes(wrong), Codes{"O1355"});
 }
 
@@ -200,7 +200,7 @@ TEST_F(Systems, ACircleOfSystemsIsToldWithEveryStepOfIt) {
   const std::string path = write("system: {like: ./b.yaml}\n", "a.yaml");
   write("system: {like: ./c.yaml}\n", "b.yaml");
   write("system: {like: ./b.yaml}\n", "c.yaml");
-  const auto wrong = refused([&] { load_system(kSystemsDirectory, path); });
+  const auto wrong = refused([&] { load_system(kCatalogueSystems, path); });
   ASSERT_EQ(codes(wrong), Codes{"O1355"});
   EXPECT_NE(wrong[0].message.find("`./b.yaml` -> `./c.yaml` -> `./b.yaml`"), std::string::npos) << wrong[0].message;
   EXPECT_EQ(wrong[0].message.find("a.yaml"), std::string::npos) << "which only leads into the circle";
@@ -213,7 +213,7 @@ TEST_F(Systems, AChipTakesThePlaceOfAnotherSystemsFiguresButNotOfItsPrice) {
   ASSERT_TRUE(file.chip.has_value());
   EXPECT_EQ(file.chip->name, "tpu-v4i");
   EXPECT_FALSE(file.chip->memory_where.known());
-  const cluster::System other = load_system(kSystemsDirectory, "dgx-h100").system;
+  const cluster::System other = load_system(kCatalogueSystems, "dgx-h100").system;
   EXPECT_EQ(file.system.price_per_gpu_hour, other.price_per_gpu_hour);
   EXPECT_EQ(file.system.accelerator.host_seconds_per_op, other.accelerator.host_seconds_per_op);
   EXPECT_EQ(file.system.watts_per_gpu, 0);
@@ -236,7 +236,7 @@ TEST(Quantity, TakesPrefixesAndRefusesEverythingElse) {
 
 TEST_F(Systems, FiguresInAUnitWrongByAThousandAreDoubtedAndCatalogueEntriesAreNot) {
   const auto doubts = [&](const std::string& text) {
-    return codes(load_system(kSystemsDirectory, write(text)).diagnostics.all());
+    return codes(load_system(kCatalogueSystems, write(text)).diagnostics.all());
   };
   EXPECT_EQ(doubts(kSmall), Codes{});
   EXPECT_EQ(doubts(replaced(kSmall, "312 TFLOP/s", "312 GFLOP/s")), Codes{"O1380"});
@@ -244,9 +244,9 @@ TEST_F(Systems, FiguresInAUnitWrongByAThousandAreDoubtedAndCatalogueEntriesAreNo
   EXPECT_EQ(doubts(replaced(kSmall, "2 TB/s", "2 GB/s")), Codes{"O1380"});
   EXPECT_EQ(doubts(replaced(kSmall, "300 GB/s", "300 TB/s")), Codes{"O1380"});
   EXPECT_EQ(doubts(replaced(kSmall, "20 us", "20 ms")), Codes{"O1380"});
-  for (const Entry& entry : list_systems(kSystemsDirectory))
-    EXPECT_EQ(codes(load_system(kSystemsDirectory, entry.name).diagnostics.all()), Codes{}) << entry.name;
-  const SystemFile set = load_system(kSystemsDirectory, "dgx-h100", {{"accelerator.peak.bf16", "989 GFLOP/s"}});
+  for (const Entry& entry : list_systems(kCatalogueSystems))
+    EXPECT_EQ(codes(load_system(kCatalogueSystems, entry.name).diagnostics.all()), Codes{}) << entry.name;
+  const SystemFile set = load_system(kCatalogueSystems, "dgx-h100", {{"accelerator.peak.bf16", "989 GFLOP/s"}});
   EXPECT_EQ(codes(set.diagnostics.all()), Codes{"O1380"});
 }
 
@@ -255,7 +255,7 @@ TEST(UnusualFigures, OneThatIsSaidToBeMeantIsNotDoubted) {
   const auto warnings = [&](const char* peak) {
     const std::string path =
         folder.write("mine.yaml", replaced(kSmall, "{bf16: 312 TFLOP/s}", std::string("{bf16: ") + peak + "}"));
-    return codes(load_system(kSystemsDirectory, path).diagnostics.all());
+    return codes(load_system(kCatalogueSystems, path).diagnostics.all());
   };
   EXPECT_EQ(warnings("{value: 0.9 TFLOP/s, assumption: a study}"), Codes{"O1380"});
   EXPECT_EQ(warnings("{value: 0.9 TFLOP/s, assumption: a study, unusual: true}"), Codes{});
@@ -264,12 +264,12 @@ TEST(UnusualFigures, OneThatIsSaidToBeMeantIsNotDoubted) {
 
 TEST(TorusSlices, ASliceIsATorusOfItsOwnAndNoLargerThanTheWhole) {
   const auto fabric = [](const char* slice) {
-    return load_system(kSystemsDirectory, "tpu-v6e", {{"networks.ICI.slice", slice}}).system.fabric.levels[0];
+    return load_system(kCatalogueSystems, "tpu-v6e", {{"networks.ICI.slice", slice}}).system.fabric.levels[0];
   };
   EXPECT_EQ(fabric("8x8").size, 64);
   EXPECT_EQ(fabric("8x8").torus[0], 8);
   EXPECT_EQ(fabric("4x16").torus[1], 16);
-  EXPECT_EQ(fabric("16x16").size, load_system(kSystemsDirectory, "tpu-v6e").system.fabric.levels[0].size);
+  EXPECT_EQ(fabric("16x16").size, load_system(kCatalogueSystems, "tpu-v6e").system.fabric.levels[0].size);
   EXPECT_EQ(codes(refused([&] { fabric("32x8"); })), Codes{"O1356"});
   for (const char* wrong : {"8", "8x8x8", "8x", "x8", "0x8", "1.5x8", "axb", "-8x8"})
     EXPECT_EQ(codes(refused([&] { fabric(wrong); })), Codes{"O1353"}) << wrong;

@@ -85,7 +85,7 @@ class Machine : private PickleBytes {
   PickleValue& top(Kind kind, const char* what) {
     if (stack_.size() <= floor()) broken("a value is missing");
     PickleValue& value = out_.values[stack_.back()];
-    if (value.kind != kind) broken(fmt::format("values are put into what is no {}", what));
+    if (value.kind != kind) broken(fmt::format("values are put into something that is not a {}", what));
     return value;
   }
   void append(const std::vector<PickleRef>& values, Kind kind) {
@@ -108,15 +108,15 @@ class Machine : private PickleBytes {
     const PickleRef arguments = pop();
     const PickleRef callee = pop();
     const PickleValue& what = out_.at(callee);
-    if (what.kind != Kind::kGlobal) refused("calls what is no name");
-    if (out_.at(arguments).kind != Kind::kTuple) broken("arguments are no tuple");
+    if (what.kind != Kind::kGlobal) refused("calls something that is not a name");
+    if (out_.at(arguments).kind != Kind::kTuple) broken("arguments are not a tuple");
     if (!may_call_(what.text, what.name)) refused(fmt::format("calls `{}.{}`", what.text, what.name));
     push_new({Kind::kCall, 0, 0, {}, {}, {callee, arguments}});
   }
   void stack_global() {
     const PickleRef name = pop();
     const PickleRef module = pop();
-    if (out_.at(name).kind != Kind::kText || out_.at(module).kind != Kind::kText) broken("a name is no text");
+    if (out_.at(name).kind != Kind::kText || out_.at(module).kind != Kind::kText) broken("a name is not text");
     push_new({Kind::kGlobal, 0, 0, out_.at(module).text, out_.at(name).text});
   }
   void integer_line() {
@@ -347,7 +347,7 @@ bool Machine::step() {
     case 0x98:
       refused("holds buffers from outside");
     default:
-      broken(fmt::format("0x{:02x} is no operation", code));
+      broken(fmt::format("0x{:02x} is not an operation", code));
   }
   return true;
 }

@@ -1,9 +1,10 @@
 #include "orrery/formats/pickle/pickle_bytes.h"
 
 #include <bit>
-#include <charconv>
 
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::pickle {
 
@@ -55,11 +56,9 @@ std::string_view PickleBytes::unescaped() {
 }
 
 double PickleBytes::decimal_real() {
-  const std::string_view text = line();
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) broken("a number is none");
-  return value;
+  const std::optional<double> value = base::parse_number<double>(line());
+  if (!value) broken("a number cannot be read");
+  return *value;
 }
 
 double PickleBytes::binary_real() {
@@ -70,10 +69,9 @@ double PickleBytes::binary_real() {
 
 std::int64_t PickleBytes::decimal(std::string_view text) const {
   if (!text.empty() && text.back() == 'L') text.remove_suffix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) broken("an integer has no value of 64 bits");
-  return value;
+  const auto value = base::parse_number<std::int64_t>(text);
+  if (!value) broken("an integer has no value of 64 bits");
+  return *value;
 }
 
 }  // namespace orrery::formats::pickle

@@ -1,6 +1,5 @@
 #include "orrery/formats/sanger/load_balance_rows.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/csv/csv.h"
 
 namespace orrery::formats::sanger {
@@ -36,7 +36,7 @@ std::array<std::size_t, kColumns> columns_of(const csv::Document& document, base
     while (i < kColumns && header.cells[c].text != column_name(i)) ++i;
     const base::Location where = document.place(header.cells[c]);
     if (i == kColumns)
-      found.error("O1830", fmt::format("`{}` is no column of a load balance log", header.cells[c].text), where)
+      found.error("O1830", fmt::format("`{}` is not a column of a load balance log", header.cells[c].text), where)
           .hint(base::did_you_mean(header.cells[c].text, column_names(),
                                    fmt::format("its columns are {}", fmt::join(column_names(), ", "))));
     else if (seen[i])
@@ -59,10 +59,7 @@ std::array<std::size_t, kColumns> columns_of(const csv::Document& document, base
 // NaN as Sanger's log has it for masks that keep nothing.
 std::optional<double> number(const std::string& text) {
   if (text == "nan" || text == "-nan" || text == "NaN") return std::nan("");
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  return base::parse_finite(text);
 }
 
 // The row's figures; nothing where one of them cannot be read.
@@ -81,7 +78,7 @@ std::optional<LoadBalanceRow> row_of(const csv::Document& document, const csv::R
     const csv::Cell& cell = row.cells[at[i]];
     const std::optional<double> value = number(cell.text);
     if (!value) {
-      found.error("O1832", fmt::format("`{}` is no number", cell.text), document.place(cell))
+      found.error("O1832", fmt::format("`{}` is not a number", cell.text), document.place(cell))
           .label(fmt::format("`{}` of a mask", column_name(i)))
           .hint("write a share such as 0.446437, or nan of a mask that keeps nothing");
       readable = false;

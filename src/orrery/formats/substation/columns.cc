@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::substation {
 namespace {
 
@@ -35,10 +37,11 @@ std::vector<Expected> expected_files(const tuning::Graph& graph) {
     }
     for (const auto* uses : {&op.inputs, &op.outputs})
       for (const tuning::Use& use : *uses)
-        if (file->layout(lower(use.column)) == nullptr) file->layouts.push_back({lower(use.column), use.dims});
+        if (file->layout(base::lower(use.column)) == nullptr)
+          file->layouts.push_back({base::lower(use.column), use.dims});
     if (file->specials.empty())
       for (const tuning::Special& special : op.specials)
-        file->specials.push_back({lower(special.column), lower(special.name)});
+        file->specials.push_back({base::lower(special.column), base::lower(special.name)});
   }
   return out;
 }
@@ -60,7 +63,8 @@ std::string layout_mistake(std::string_view written, const Expected::Layout& exp
   std::sort(have.begin(), have.end());
   std::sort(want.begin(), want.end());
   if (have == want) return {};
-  return fmt::format("`{}` is no order of the dimensions {}", shown(written), fmt::join(letters(expected.dims), ", "));
+  return fmt::format("`{}` is not an order of the dimensions {}", shown(written),
+                     fmt::join(letters(expected.dims), ", "));
 }
 
 void SizesSeen::see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <unordered_map>
 
@@ -11,6 +10,7 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/decimal_time.h"
 
 namespace orrery::formats::substation {
@@ -35,25 +35,13 @@ enum Column : std::size_t {
   kImplementation = 17
 };
 
-void split(std::string_view line, std::vector<std::string_view>& cells) {
-  cells.clear();
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 // A whole number, which pandas writes with a point where a column had gaps. 0 for a gap.
 bool whole(std::string_view text, base::Count& value) {
   value = 0;
   if (text.empty()) return true;
-  double number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size() || number != number) return false;
-  const auto count = base::whole_number(number);
-  if (!count || static_cast<double>(*count) != number || *count < 0) return false;
+  const std::optional<double> number = base::parse_number<double>(text);
+  const auto count = number ? base::whole_number(*number) : std::nullopt;
+  if (!count || static_cast<double>(*count) != *number || *count < 0) return false;
   value = *count;
   return true;
 }
@@ -74,7 +62,7 @@ class Reader {
       error("O1711", wrong, line_.substr(0, 1));
       return false;
     }
-    split(line_, cells_);
+    base::split(line_, ',', cells_);
     at_.assign(kColumns.size(), kAbsent);
     bool good = true;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -114,7 +102,7 @@ class Reader {
         error("O1711", wrong, line_.substr(0, 1));
         continue;
       }
-      split(line_, cells_);
+      base::split(line_, ',', cells_);
       if (cells_.size() == width_ || (short_rows && cells_.size() < width_)) {
         cells_.resize(width_);
         return true;
@@ -160,7 +148,7 @@ class Reader {
     for (const std::size_t column : {kM, kN, kK, kBatch}) {
       base::Count size = 0;
       if (!whole(cell(column), size) || __builtin_mul_overflow(all, size > 0 || column != kBatch ? size : 1, &all)) {
-        error("O1711", fmt::format("`{}` is no size {}", shown(cell(column)), kColumns[column]), cell(column));
+        error("O1711", fmt::format("`{}` is not a size {}", shown(cell(column)), kColumns[column]), cell(column));
         return false;
       }
     }
@@ -292,7 +280,7 @@ void read_ranks(Source& layouts, std::vector<std::unique_ptr<Source>>& ranks, co
         wrong("O1711", std::move(long_line), line.substr(0, 1));
         continue;
       }
-      split(line, cells);
+      base::split(line, ',', cells);
       while (!cells.empty() && cells.back().empty()) cells.pop_back();
       if (cells.size() <= kCall + 1) {
         wrong("O1711",

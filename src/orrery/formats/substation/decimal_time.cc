@@ -1,8 +1,8 @@
 #include "orrery/formats/substation/decimal_time.h"
 
-#include <cctype>
-
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -15,8 +15,7 @@ bool is_digit(char c) {
 }
 
 std::string no_number(std::string_view text) {
-  std::string low;
-  for (const char c : text) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string low = base::lower(text);
   if (!low.empty() && (low[0] == '-' || low[0] == '+')) low.erase(0, 1);
   if (low == "nan" || low == "inf" || low == "infinity") return "is not finite";
   return text.empty() ? "is missing" : "is no number";

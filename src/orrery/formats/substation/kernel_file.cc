@@ -1,13 +1,13 @@
 #include "orrery/formats/substation/kernel_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/decimal_time.h"
 
 namespace orrery::formats::substation {
@@ -17,7 +17,7 @@ using tuning::Measured;
 
 constexpr std::string_view kLetters = "bjkhpiu";
 
-enum class KernelFilePart { kSize, kSpecial, kLayout, kTime };
+enum class LinePart { kSize, kSpecial, kLayout, kTime };
 
 // A value of up to seven bytes and its length as one number; no layout or dimension is longer.
 constexpr std::size_t kMostPacked = 7;
@@ -31,7 +31,7 @@ std::uint64_t packed(std::string_view value) {
 struct Place {
   std::string name;    // as written
   std::string prefix;  // with the equals sign
-  KernelFilePart part = KernelFilePart::kTime;
+  LinePart part = LinePart::kTime;
   std::size_t column = 0;  // of its kind
   std::size_t begin = 0;   // of its value in the line that was read last
   std::size_t length = 0;  // of that
@@ -73,7 +73,7 @@ class Form {
     std::memcpy(text_.data(), line.data(), length);
     std::memset(fixed_.data(), 0xff, length);
     for (const Place& place : places) {
-      if (place.part == KernelFilePart::kSize || place.part == KernelFilePart::kTime) continue;
+      if (place.part == LinePart::kSize || place.part == LinePart::kTime) continue;
       if (place.length > kMostPacked) return clear();
       std::memset(reinterpret_cast<char*>(fixed_.data()) + place.begin, 0, place.length);
     }
@@ -99,7 +99,8 @@ class Form {
 
 class KernelFileReader {
  public:
-  KernelFileReader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table, base::Diagnostics& found)
+  KernelFileReader(Source& source, const Expected& expected, SizesSeen& sizes, Measured& table,
+                   base::Diagnostics& found)
       : source_(source), expected_(expected), sizes_(sizes), table_(table), found_(found) {
     row_.resize(expected.layouts.size());
     choice_.resize(expected.specials.size());
@@ -149,7 +150,7 @@ class KernelFileReader {
   bool read_like_before() {
     if (!form_.fits(line_) || !line_.ends_with(" s")) return false;
     for (const Place& place : places_) {
-      if (place.part == KernelFilePart::kSize || place.part == KernelFilePart::kTime) continue;
+      if (place.part == LinePart::kSize || place.part == LinePart::kTime) continue;
       std::uint64_t value = 0;  // the time's text follows: eight bytes are there
       std::memcpy(&value, line_.data() + place.begin, 8);
       value = (value & ((std::uint64_t{1} << 8 * place.length) - 1)) | std::uint64_t{place.length} << 56;
@@ -173,7 +174,7 @@ class KernelFileReader {
     std::size_t index = 0, behind_equals = 0;
     for (;; ++index) {
       // Mostly the names stand where those of the line before stood.
-      if (index < places_.size() && places_[index].part != KernelFilePart::kTime && as_before(places_[index].prefix)) {
+      if (index < places_.size() && places_[index].part != LinePart::kTime && as_before(places_[index].prefix)) {
         take(places_[index], token());
         if (!good_) return false;
         continue;
@@ -193,7 +194,7 @@ class KernelFileReader {
         if (!learn(index, name)) return false;
       }
       Place& place = places_[index];
-      if (place.part == KernelFilePart::kTime) {
+      if (place.part == LinePart::kTime) {
         timed = true;
         behind_equals = static_cast<std::size_t>(value.data() - line_.data());
         read_time(value);
@@ -217,7 +218,7 @@ class KernelFileReader {
   bool learn(std::size_t index, std::string_view name) {
     places_.resize(index);
     checked_ = false;
-    const std::string low = lower(name);
+    const std::string low = base::lower(name);
     Place place;
     place.name = name;
     place.prefix = place.name + " = ";
@@ -226,14 +227,14 @@ class KernelFileReader {
     const auto special = std::find_if(expected_.specials.begin(), expected_.specials.end(),
                                       [&](const auto& e) { return e.column == low || e.short_name == low; });
     if (low == "time") {
-      place.part = KernelFilePart::kTime;
+      place.part = LinePart::kTime;
     } else if (low.size() == 1 && kLetters.find(dimensions(low)[0]) != std::string_view::npos) {
-      place.part = KernelFilePart::kSize;
+      place.part = LinePart::kSize;
     } else if (layout != expected_.layouts.end()) {
-      place.part = KernelFilePart::kLayout;
+      place.part = LinePart::kLayout;
       place.column = static_cast<std::size_t>(layout - expected_.layouts.begin());
     } else if (special != expected_.specials.end()) {
-      place.part = KernelFilePart::kSpecial;
+      place.part = LinePart::kSpecial;
       place.column = static_cast<std::size_t>(special - expected_.specials.begin());
     } else {
       std::vector<std::string> known;
@@ -245,7 +246,7 @@ class KernelFileReader {
       return false;
     }
     for (const Place& before : places_)
-      if (lower(before.name) == low) {
+      if (base::lower(before.name) == low) {
         error("O1711", fmt::format("column `{}` stands twice", shown(name)), name);
         return false;
       }
@@ -256,36 +257,37 @@ class KernelFileReader {
   void take(Place& place, std::string_view value) {
     place.begin = static_cast<std::size_t>(value.data() - line_.data());
     place.length = value.size();
-    if (place.part == KernelFilePart::kSize) return take_size(place, value);
+    if (place.part == LinePart::kSize) return take_size(place, value);
     const bool short_enough = value.size() <= kMostPacked;
     if (short_enough)
       if (const std::uint16_t* const known = place.number_of(packed(value))) return put(place, *known);
-    if (place.part == KernelFilePart::kLayout) {
+    if (place.part == LinePart::kLayout) {
       const std::string wrong = layout_mistake(value, expected_.layouts[place.column]);
       if (!wrong.empty()) {
         error("O1712", wrong, value);
         return;
       }
     } else if (value.size() != 1 || kLetters.find(dimensions(value)[0]) == std::string_view::npos) {
-      if (auto* told = error("O1712", fmt::format("`{}` is no dimension for `{}`", shown(value), place.name), value))
+      if (auto* told = error("O1712", fmt::format("`{}` is not a dimension for `{}`", shown(value), place.name), value))
         told->hint("a dimension is one letter: b, j, k, h, p, i (or n), u");
       return;
     }
-    tuning::Named& column = place.part == KernelFilePart::kLayout ? table_.columns[place.column] : table_.specials[place.column];
+    tuning::Named& column =
+        place.part == LinePart::kLayout ? table_.columns[place.column] : table_.specials[place.column];
     const std::uint16_t number = column.number(dimensions(value));
     if (short_enough) place.remember(packed(value), number);
     put(place, number);
   }
   void put(const Place& place, std::uint16_t number) {
-    (place.part == KernelFilePart::kLayout ? row_ : choice_)[place.column] = number;
+    (place.part == LinePart::kLayout ? row_ : choice_)[place.column] = number;
   }
 
   void take_size(Place& place, std::string_view value) {
     if (place.size == value) return;
-    base::Count size = 0;
-    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (failed != std::errc() || end != value.data() + value.size() || size < 1) {
-      error("O1711", fmt::format("size {} is `{}`, which is no whole number from 1", place.name, shown(value)), value);
+    const base::Count size = base::parse_number<base::Count>(value).value_or(0);
+    if (size < 1) {
+      error("O1711", fmt::format("size {} is `{}`, which is not a whole number of 1 or more", place.name, shown(value)),
+            value);
       return;
     }
     const std::size_t before = found_.all().size();
@@ -312,14 +314,14 @@ class KernelFileReader {
   bool complete() {
     if (checked_) return true;
     std::vector<std::string> missing;
-    const auto has = [&](KernelFilePart part, std::size_t column) {
+    const auto has = [&](LinePart part, std::size_t column) {
       return std::any_of(places_.begin(), places_.end(),
                          [&](const Place& p) { return p.part == part && p.column == column; });
     };
     for (std::size_t i = 0; i < expected_.layouts.size(); ++i)
-      if (!has(KernelFilePart::kLayout, i)) missing.push_back(expected_.layouts[i].column);
+      if (!has(LinePart::kLayout, i)) missing.push_back(expected_.layouts[i].column);
     for (std::size_t i = 0; i < expected_.specials.size(); ++i)
-      if (!has(KernelFilePart::kSpecial, i)) missing.push_back(expected_.specials[i].column);
+      if (!has(LinePart::kSpecial, i)) missing.push_back(expected_.specials[i].column);
     if (!missing.empty()) {
       error("O1711", fmt::format("the line lacks {}", fmt::join(missing, ", ")), line_.substr(0, 1));
       return false;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/mapped_file.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/json/json_document.h"
 #include "orrery/formats/pickle/pickle.h"
@@ -27,11 +28,6 @@ constexpr const char* kForward =
     "LN2 LN2STD LN2DIFF DROP2MASK DROP3MASK LN1 LN1STD LN1DIFF";
 constexpr const char* kBackward =
     "DLN2 DRESID2 DLIN2 DDROP2 DLIN1 DLIN1_LINW1 DLN1 DRESID1 DATT DXATT DGAMMA DATTN_DROP DBETA DKKQQVV";
-
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // What both kinds of files are made of: texts, lists of them, dictionaries.
 struct Member;
@@ -71,7 +67,7 @@ Value value_of(const pickle::Pickle& from, pickle::PickleRef ref, const base::Lo
                std::size_t& values) {
   using Kind = pickle::PickleValue::Kind;
   if (depth > kDeepest || ++values > kMostValues)
-    base::fail("O1718", "the pickle is no layout file: its values are too deep or too many", whole, kHint);
+    base::fail("O1718", "the pickle is not a layout file: its values are too deep or too many", whole, kHint);
   const pickle::PickleValue& value = from.at(ref);
   Value out;
   out.where = whole;
@@ -100,7 +96,7 @@ class LayoutFileReader {
   LayoutFile read() {
     LayoutFile out;
     if (top_.kind != Value::Kind::kDict) {
-      error("the layout file is no dictionary", top_.where);
+      error("the layout file is not a dictionary", top_.where);
       found_.throw_if_errors();
     }
     for (const auto& [key, value] : top_.members)
@@ -143,7 +139,7 @@ class LayoutFileReader {
     if (value->kind == Value::Kind::kDict)
       for (const auto& [name, item] : value->members) out.push_back({name, item.text, item.where});
     else if (value->kind != Value::Kind::kList)
-      error(fmt::format("`{}` is no list", key), value->where);
+      error(fmt::format("`{}` is not a list", key), value->where);
     for (const Value& item : value->items) out.push_back(pair(item, key));
     return out;
   }
@@ -151,9 +147,9 @@ class LayoutFileReader {
     std::vector<std::pair<std::string, std::string>> out;
     const Value* value = get(key);
     if (value == nullptr) return out;
-    if (value->kind != Value::Kind::kDict) error(fmt::format("`{}` is no dictionary", key), value->where);
+    if (value->kind != Value::Kind::kDict) error(fmt::format("`{}` is not a dictionary", key), value->where);
     for (const auto& [name, item] : value->members) {
-      if (item.kind != Value::Kind::kText) error(fmt::format("`{}` of `{}` is no text", name, key), item.where);
+      if (item.kind != Value::Kind::kText) error(fmt::format("`{}` of `{}` is not text", name, key), item.where);
       out.emplace_back(name, item.text);
     }
     return out;
@@ -184,7 +180,7 @@ constexpr const char* kLibraries[] = {"openblas", "onednn"};
 std::string algorithm(const std::string& implementation) {
   if (implementation.find("default") != std::string::npos) return "DEFAULT";
   for (const char* library : kLibraries)
-    if (implementation == library) return upper(library);
+    if (implementation == library) return base::upper(library);
   const bool number =
       std::all_of(implementation.begin(), implementation.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   return "ALGO" + (number && implementation.size() <= 2
@@ -251,8 +247,8 @@ LayoutFile make_layout_file(const tuning::Graph& graph, const tuning::Selection&
       if (op.kind == tuning::Kind::kContraction)
         out.algorithms.emplace_back(op.outputs.front().variable, algorithm(value));
       else
-        out.special_dims.emplace_back((one.name == "softmax" ? "SM" : upper(one.name)) + "_" + upper(special),
-                                      upper(value));
+        out.special_dims.emplace_back(
+            (one.name == "softmax" ? "SM" : base::upper(one.name)) + "_" + base::upper(special), base::upper(value));
   }
   const auto list = [&](const char* names, std::vector<LayoutPair>& to) {
     std::istringstream in(names);

@@ -1,10 +1,11 @@
 #include "orrery/formats/substation/measurement_source.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::substation {
 namespace {
@@ -66,14 +67,8 @@ std::string shown(std::string_view text) {
   return text.size() <= kMostQuoted ? std::string(text) : std::string(text.substr(0, kMostQuoted)) + "...";
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 std::string dimensions(std::string_view text) {
-  std::string out = lower(text);
+  std::string out = base::lower(text);
   std::replace(out.begin(), out.end(), 'n', 'i');
   return out;
 }

@@ -61,7 +61,6 @@ std::string too_long(std::string_view line);
 std::string shown(std::string_view text);
 
 // Lower case, and where a letter is a dimension, i for n.
-std::string lower(std::string_view text);
 std::string dimensions(std::string_view text);
 
 }  // namespace orrery::formats::substation

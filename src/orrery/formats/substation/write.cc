@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/decimal_time.h"
 #include "orrery/runtime/tuning/contractions/contraction_layouts.h"
@@ -17,12 +17,7 @@ namespace {
 
 // In kernels' files the width of a token is N.
 std::string shown(std::string text) {
-  for (char& c : text) c = c == 'i' ? 'N' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
-std::string upper_of_write(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : text) c = c == 'i' ? 'N' : base::upper(c);
   return text;
 }
 
@@ -45,7 +40,7 @@ std::string kernel_text(const tuning::Measured& table, const tuning::Graph& grap
       out += fmt::format("{} = {} ", expected->specials[i].column,
                          shown(table.specials[i].values[table.chosen[r * table.specials.size() + i]]));
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      out += fmt::format("{} = {} ", upper_of_write(table.columns[i].name),
+      out += fmt::format("{} = {} ", base::upper(table.columns[i].name),
                          shown(table.columns[i].values[table.layouts[r * table.columns.size() + i]]));
     out += fmt::format("time = {} s\n", decimal_text(table.times[r], 15));
   }

@@ -64,7 +64,7 @@ class Reader {
     for (Wire::Field field; wire.next(field);) {
       if (field.number > kDenormalizer || field.number == 4) continue;
       if (field.type != Wire::kBytes)
-        wrong(fmt::format("its field {} is no message", field.number));
+        wrong(fmt::format("its field {} is not a message", field.number));
       else if (field.number == kPieces)
         piece(field.bytes);
       else if (field.number == kTrainer)
@@ -88,7 +88,7 @@ class Reader {
   static constexpr std::size_t kMostErrors = 20;
 
   void wrong(const std::string& why) {
-    found_.error("O1630", fmt::format("this is no model of SentencePiece: {}", why), where_);
+    found_.error("O1630", fmt::format("this is not a model of SentencePiece: {}", why), where_);
   }
 
   void piece(std::string_view bytes) {
@@ -132,8 +132,8 @@ class Reader {
     Wire wire(bytes);
     for (Wire::Field field; wire.next(field);) {
       if (field.number != kCharacterMap) continue;
-      const std::string why = field.type == Wire::kBytes ? wrong_with_map(field.bytes) : "it is no text";
-      if (!why.empty()) wrong(fmt::format("the map of its {} cannot be: {}", what, why));
+      const std::string why = field.type == Wire::kBytes ? wrong_with_map(field.bytes) : "it is not text";
+      if (!why.empty()) wrong(fmt::format("the map of its {} is not possible: {}", what, why));
     }
     if (wire.is_broken()) wrong(fmt::format("its {} has another form", what));
   }

@@ -134,7 +134,7 @@ struct SentencePieceLibrary::Loaded {
 SentencePieceLibrary::SentencePieceLibrary(std::string_view model, const base::Location& where) {
   if (is_hidden()) no_library("this Orrery was built without the library that reads it", where);
   if (!functions().wrong.empty())
-    no_library(fmt::format("the library that reads it is not to be had: {}", functions().wrong), where);
+    no_library(fmt::format("the library that reads it cannot be loaded: {}", functions().wrong), where);
   std::optional<std::string> wrong;
   try {
     loaded_ = std::make_unique<Loaded>();

@@ -1,22 +1,19 @@
 #include "orrery/formats/tokenizer/tokenizer_config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::tokenizer {
 namespace {
 
 std::optional<Id> id_of(const std::string& text) {
-  Id id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
-  return id;
+  return base::parse_number<Id>(text, 0, std::numeric_limits<Id>::max());
 }
 
 bool flag(const json::Node& of, const char* key, bool otherwise) {

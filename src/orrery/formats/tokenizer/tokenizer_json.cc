@@ -173,7 +173,7 @@ std::vector<TemplateItem> JsonReader::items(const Node& of, const char* key, con
     if (sequence != nullptr) {
       const int which = name == "A" ? 0 : name == "B" ? 1 : -1;
       if (which < 0 || !sequences.insert(which).second)
-        found_.error("O1623", fmt::format("`{}` is no text that may stand here: A and, of pairs, B, once", name),
+        found_.error("O1623", fmt::format("`{}` cannot stand here: write A and, for pairs, B, each once", name),
                      part.where);
       else
         out.push_back({which, 0, type});

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 
 namespace orrery::verbs {
@@ -65,7 +66,7 @@ std::vector<base::Diagnostic> fold_dimension_names(const std::vector<base::Diagn
     base::Diagnostic& first = out[file.place];
     if (file.more > 0)
       first.note(fmt::format("{} more place{} of this file name what is no dimension of the problem", file.more,
-                             file.more == 1 ? "" : "s"));
+                             base::plural(file.more)));
     first.hint(
         fmt::format("the chip's constraints are written for {}: rename the problem's dimensions, or copy the chip's "
                     "file, change its constraints and give the copy as `--chip ./copy.yaml`",

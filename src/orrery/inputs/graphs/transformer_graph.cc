@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/checked_transformer.h"
 #include "orrery/describe/workload/graphs/attention_graph.h"
 #include "orrery/describe/workload/graphs/block_kernels.h"
@@ -179,7 +180,7 @@ void note_layers(const Transformer& model, const std::vector<const Block*>& bloc
     if (e == nullptr) continue;
     const workload::Visits visits = workload::visits_of(*e, decode ? 1 : tokens);
     notes.push_back(fmt::format("tokens are spread evenly: {} of {} experts have {} token{} each", visits.experts,
-                                e->count, visits.tokens, visits.tokens == 1 ? "" : "s"));
+                                e->count, visits.tokens, base::plural(visits.tokens)));
     if (visits.experts < e->count)
       notes.emplace_back("experts that no token visits take DRAM (`dram_extra`) of the chips that share them");
     break;

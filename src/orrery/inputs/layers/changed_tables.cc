@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/components/energy_table_text.h"
 
 namespace orrery::verbs {
@@ -99,7 +100,7 @@ void warn_of_changed_tables(const std::vector<std::shared_ptr<const base::Source
   auto& warning =
       found.warning("O1265", fmt::format("energies and areas stay as the ERT and the ART say, although `{}` "
                                          "{} set",
-                                         fmt::join(paths, "`, `"), paths.size() == 1 ? "is" : "are"));
+                                         fmt::join(paths, "`, `"), base::plural(paths.size(), "is", "are")));
   warning.primary.where = base::OverrideText(overrides.front()).path();
   warning.note("these tables were made for the chip without it");
   for (std::size_t i = 0; i < std::min(kMostNotes, changed.size()); ++i)

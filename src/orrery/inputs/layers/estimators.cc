@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/energy/dram.h"
 #include "orrery/describe/energy/dummy.h"
 #include "orrery/describe/energy/estimation_table.h"
@@ -169,7 +170,7 @@ void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found) {
   if (options.empty()) return;
   found
       .warning("O1261", fmt::format("{} {} nothing: every chip has an ERT", fmt::join(options, " and "),
-                                    options.size() == 1 ? "changes" : "change"))
+                                    base::plural(options.size(), "changes", "change")))
       .note("figures that are given are not estimated")
       .hint("leave the ERT out, or see `orrery energy`, which leaves it aside");
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
 #include "orrery/formats/json/json_document.h"
@@ -150,7 +151,7 @@ void warn_of_others(const ModelConfig& config, const File& given, const File& ow
   warnings
       .warning("O1871",
                fmt::format("{} key{} of `{}` {} not that of the checkpoint, whose config.json counts", differ.size(),
-                           differ.size() == 1 ? "" : "s", given->name, differ.size() == 1 ? "is" : "are"),
+                           base::plural(differ.size()), given->name, base::plural(differ.size(), "is", "are")),
                first->key_where)
       .note(fmt::format("{}", fmt::join(differ, ", ")))
       .hint("only quant_qk, normalize_qk, prune_score and static_sparsity are taken from it");

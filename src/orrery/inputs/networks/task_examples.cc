@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -70,13 +70,6 @@ Found columns_of(const TextRows& rows, Task task, const Columns& given) {
 const TextField* value_of(const TextRow& row, const std::string& column) {
   const std::vector<TextField>* const values = row.find(column);
   return values == nullptr || values->empty() ? nullptr : &values->front();
-}
-
-std::optional<std::int64_t> whole(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return value;
-  return std::nullopt;
 }
 
 // The byte at which a code point stands; one past the end is allowed.
@@ -175,15 +168,16 @@ class Maker {
       example.label = static_cast<std::int32_t>(named - out_.labels.begin());
       return true;
     }
-    const auto number = whole(label.text);
+    const auto number = base::parse_number<std::int64_t>(label.text);
     if (!number || *number < 0 || static_cast<std::size_t>(*number) >= out_.labels.size()) return false;
     example.label = static_cast<std::int32_t>(*number);
     return true;
   }
 
   static bool set_value(const TextField& label, network::Example& example) {
-    const auto [end, error] = std::from_chars(label.text.data(), label.text.data() + label.text.size(), example.value);
-    return error == std::errc() && end == label.text.data() + label.text.size() && std::abs(example.value) < 1e30F;
+    const auto value = base::parse_number<float>(label.text);
+    example.value = value.value_or(0);
+    return value && std::abs(*value) < 1e30F;
   }
 
   void language(std::size_t r, const TextField& text) {
@@ -214,10 +208,8 @@ class Maker {
       found_.error("O1875", blank ? "the row has no options and answers" : "the tokenizer has no token `_`", row.where);
       return;
     }
-    std::string lower = text.text;
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    const std::vector<Encoding> windows = model_.tokenizer->encode(lower, {}, {Truncate::kOnlyFirst, most_, 0});
+    const std::vector<Encoding> windows =
+        model_.tokenizer->encode(base::lower(text.text), {}, {Truncate::kOnlyFirst, most_, 0});
     out_.cut += windows.size() > 1;
     std::size_t blanks = 0;
     for (const Encoding& window : windows)
@@ -277,7 +269,7 @@ class Maker {
     const TextField& text = texts->front();
     std::optional<std::size_t> begin;
     if (begins != nullptr && !begins->empty()) {
-      const auto number = whole(begins->front().text);
+      const auto number = base::parse_number<std::int64_t>(begins->front().text);
       begin = number && *number >= 0 ? byte_of(context, *number) : std::nullopt;
     } else if (const std::size_t at = context.find(text.text); at != std::string::npos) {
       begin = at;
@@ -348,7 +340,7 @@ std::vector<std::string> class_names(const TextRows& rows, const Columns& column
       continue;
     }
     names.insert(label->text);
-    const auto number = whole(label->text);
+    const auto number = base::parse_number<std::int64_t>(label->text);
     numbers = numbers && number && *number >= 0 && *number < 100'000;
     if (number) largest = std::max(largest, *number);
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 
 namespace orrery::verbs {
@@ -72,7 +73,7 @@ void warn_of_cut(std::size_t cut, std::size_t most, base::Diagnostics& warnings)
   if (cut > 0)
     warnings.warning("O1656", fmt::format("{} longer than {} tokens, and {} cut",
                                           cut == 1 ? "1 text is" : fmt::format("{} texts are", cut), most,
-                                          cut == 1 ? "was" : "were"));
+                                          base::plural(cut, "was", "were")));
 }
 
 void warn_of_numbers(std::string what, base::Diagnostics& warnings) {

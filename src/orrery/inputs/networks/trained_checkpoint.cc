@@ -1,6 +1,5 @@
 #include "orrery/inputs/networks/trained_checkpoint.h"
 
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
 
@@ -215,9 +215,8 @@ network::AdamWState read_state(const std::string& folder, network::Parameters& p
                "was the run ended while it stored them? Train anew without --resume");
   network::AdamWState state;
   const std::string steps = told("steps");
-  const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), state.steps);
-  if (error != std::errc() || end != steps.data() + steps.size() || state.steps < 0)
-    base::fail("O1655", fmt::format("the state is said to be of step `{}`", steps), whole);
+  state.steps = base::parse_number<decltype(state.steps)>(steps).value_or(-1);
+  if (state.steps < 0) base::fail("O1655", fmt::format("the state is said to be of step `{}`", steps), whole);
   if (state.steps == 0) return state;
   for (const network::Parameter& parameter : network::list(parameters, description))
     for (const char* const kind : {"first.", "second."}) {

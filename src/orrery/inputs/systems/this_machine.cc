@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/systems/machine_operators.h"
 #include "orrery/runtime/kernels/isa.h"
 
@@ -73,7 +74,7 @@ std::shared_ptr<const base::SourceFile> ThisMachine::document() const {
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   const std::string figures =
       fmt::format(kDocument, processor(), kernels::name_of(context_.table().level), context_.threads(),
-                  context_.threads() == 1 ? "" : "s", peak32 / 1e9, peak16 / 1e9, memory, peaks_.memory / 1e9,
+                  base::plural(context_.threads()), peak32 / 1e9, peak16 / 1e9, memory, peaks_.memory / 1e9,
                   std::clamp(fp32 / peak32, 0.01, 1.0), peaks_.memory / 2e9);
   return std::make_shared<base::SourceFile>(base::SourceFile{"<this-machine>", figures});
 }

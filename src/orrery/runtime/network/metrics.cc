@@ -11,6 +11,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::network {
 namespace {
 
@@ -97,7 +99,7 @@ std::string normalised_answer(const std::string& text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x80 && std::ispunct(byte)) continue;
-    plain += byte < 0x80 ? static_cast<char>(std::tolower(byte)) : c;
+    plain += base::lower(c);
   }
   std::istringstream in(plain);
   std::string out;

@@ -1,4 +1,5 @@
 #include "orrery/runtime/tuning/kernel_space.h"
+#include "orrery/base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -43,10 +44,6 @@ TEST(KernelSpace, NumbersEachConfigurationOnce) {
 
 // Each operator of the graph finds its columns and choices in its kernel's file, and no column is left over.
 TEST(KernelSpace, HasTheColumnsThatTheGraphReads) {
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-  };
   const auto sorted = [](std::string text) {
     std::sort(text.begin(), text.end());
     return text;
@@ -56,7 +53,7 @@ TEST(KernelSpace, HasTheColumnsThatTheGraphReads) {
     const KernelSpace* space = kernel_space(op.benchmark());
     ASSERT_NE(space, nullptr) << op.name;
     std::set<std::pair<std::string, std::string>> of_file, of_graph;
-    for (const KernelColumn& column : space->columns) of_file.insert({lower(column.name), sorted(column.dims)});
+    for (const KernelColumn& column : space->columns) of_file.insert({base::lower(column.name), sorted(column.dims)});
     for (const std::vector<Use>* uses : {&op.inputs, &op.outputs})
       for (const Use& use : *uses) of_graph.insert({use.column, sorted(use.dims)});
     EXPECT_EQ(of_file, of_graph) << op.name;

@@ -6,6 +6,7 @@
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/runtime/tuning/contractions/contraction_layouts.h"
 #include "orrery/runtime/tuning/fused_kernels.h"
 #include "orrery/runtime/tuning/kernel_space.h"
@@ -20,11 +21,6 @@ using base::Count;
 Count femtoseconds(double seconds) {
   const auto out = base::whole_number(std::round(seconds * kPerSecond));
   return out ? std::clamp<Count>(*out, 1, kMostCost) : kMostCost;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 struct Machine {
@@ -66,7 +62,7 @@ Measured contraction(const Operator& op, const Sizes& sizes, const Machine& mach
   out.benchmark = op.benchmark();
   out.contraction = true;
   out.columns = {{"a", {}}, {"b", {}}, {"c", {}}};
-  out.specials = {{lower(op.specials.front().name), {}}};
+  out.specials = {{base::lower(op.specials.front().name), {}}};
   const std::uint16_t implementation = out.specials[0].number("default");
   for (const ContractionLayout& one : contraction_space(op.einsum, sizes).layouts) {
     if (!takes_part(one.a) || !takes_part(one.b) || !takes_part(one.c)) {
@@ -95,7 +91,7 @@ class Kernel {
     reduced_ = known->reduced;
     dims_ = known->dims;
     for (const KernelSpecial& one : space.specials) {
-      const std::string name = lower(one.name);
+      const std::string name = base::lower(one.name);
       if (name == "vec_dim" || name == "dv") vectors_ = one.letters;
       if (name == "warp_dim" || name == "dw") warps_ = true;
     }
@@ -150,10 +146,11 @@ Measured kernel(const Operator& op, const KernelSpace& space, const Sizes& sizes
   // Dimensions of threads and warps change no modelled time: the vector's where it may be that, else the first.
   std::vector<std::vector<std::uint16_t>> chosen(vectors.size());
   for (const Special& special : op.specials) {
-    const auto known = std::find_if(space.specials.begin(), space.specials.end(),
-                                    [&](const KernelSpecial& one) { return lower(one.name) == lower(special.column); });
+    const auto known = std::find_if(space.specials.begin(), space.specials.end(), [&](const KernelSpecial& one) {
+      return base::lower(one.name) == base::lower(special.column);
+    });
     ORRERY_CHECK(known != space.specials.end(), "a kernel's dimensions are those of its space");
-    Named& named = out.specials.emplace_back(Named{lower(special.name), {}});
+    Named& named = out.specials.emplace_back(Named{base::lower(special.name), {}});
     for (std::size_t v = 0; v < vectors.size(); ++v) {
       const bool may = known->letters.find(vectors[v]) != std::string::npos;
       chosen[v].push_back(named.number(std::string(1, may ? vectors[v] : known->letters[0])));
@@ -167,7 +164,7 @@ Measured kernel(const Operator& op, const KernelSpace& space, const Sizes& sizes
   std::vector<Wheel> wheels;
   for (std::size_t c = 0; c < space.columns.size(); ++c) {
     const KernelColumn& column = space.columns[c];
-    Named& named = out.columns.emplace_back(Named{lower(column.name), {}});
+    Named& named = out.columns.emplace_back(Named{base::lower(column.name), {}});
     const std::vector<std::string> layouts = layouts_of(column.dims);
     for (const std::string& layout : layouts) named.number(layout);
     if (column.same_as >= 0) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/engines/nest/sparse/sparse_design.h"
 #include "orrery/formats/dfmodel/setup_document.h"
@@ -90,7 +91,7 @@ void demand_something(const formats::timeloop::Documents& documents) {
   if (!documents.top().empty() || std::none_of(said.begin(), said.end(), unknown)) return;
   base::Diagnostics found;
   for (const base::Diagnostic& one : said)
-    if (!unknown(one)) found.warning("", "") = one;
+    if (!unknown(one)) found.add(one);
   const base::Diagnostic& first = *std::find_if(said.begin(), said.end(), unknown);
   found.error("O0114", "this is no Timeloop document: none of its keys is known", first.primary.where)
       .note(first.notes.empty() ? "" : first.notes.front())
@@ -135,7 +136,7 @@ std::string outline(const workload::Transformer& transformer) {
   std::string out;
   for (const workload::Stack& stack : transformer.stacks) {
     out += fmt::format("{}{} block{}, width {}", out.empty() ? "" : "; ", stack.layers.size(),
-                       stack.layers.size() == 1 ? "" : "s", stack.width);
+                       base::plural(stack.layers.size()), stack.width);
     for (const workload::Block& block : stack.kinds)
       if (const auto* attention = std::get_if<workload::Attention>(&block.mixer)) {
         out += fmt::format(", {} heads", attention->heads);
@@ -153,9 +154,9 @@ void check_system(const std::string& path, std::vector<std::string>& lines, base
     found.append(read.warnings);
     lines.push_back(fmt::format("system: {}: nodes of {} x {}, {} network{}", path, read.system.node_size,
                                 read.system.accelerator.name, read.system.fabric.count,
-                                read.system.fabric.count == 1 ? "" : "s"));
+                                base::plural(read.system.fabric.count)));
   } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    found.append(error.diagnostics);
   }
 }
 
@@ -173,7 +174,7 @@ Checked check(const CheckRequest& request) {
         found.append(setup.warnings);
         lines.insert(lines.end(), setup.contents.begin(), setup.contents.end());
       } catch (const base::InputError& error) {
-        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+        found.append(error.diagnostics);
       }
       continue;
     }
@@ -215,7 +216,7 @@ Checked check(const CheckRequest& request) {
       } catch (const IllegalMapping&) {
         throw;
       } catch (const base::InputError& error) {
-        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+        found.append(error.diagnostics);
       }
     }
   }

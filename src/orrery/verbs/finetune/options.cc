@@ -1,11 +1,11 @@
 #include "orrery/verbs/finetune/options.h"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
@@ -98,10 +98,9 @@ int answer(Console& console, TextRequest& request, const Work& work) {
 // A number that is none of CommandLine's kinds.
 void real(CommandLine& line, const char* name, std::optional<double>& value, const std::string& what, double most) {
   line.meant(name, "NUMBER", what, [=, &value](const std::string& text) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::optional<double> number = base::parse_number<double>(text, 0, most);
     const std::string_view first = std::string_view(name).substr(0, std::string_view(name).find(','));
-    if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= most))
+    if (!number)
       misuse("O1102", fmt::format("{}: `{}` is no number from 0 to {}", first, text, most),
              fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;

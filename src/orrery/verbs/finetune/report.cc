@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -141,10 +141,6 @@ Record<TextsDocument<TrainedTexts>> trained() {
         [](const TrainedTexts& t) { return !t.ended_early; }}});
 }
 
-std::string many(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 std::string value(double number) {
   return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
 }
@@ -193,8 +189,8 @@ std::string texts_table(const Embedded& answer) {
     table.rows.push_back({fmt::format("{}", i + 1), fmt::format("{}", answer.texts[i].tokens),
                           fmt::format("{:.4f}", std::sqrt(square)), first});
   }
-  return text(table) + fmt::format("\n{} in {:.3f} s; `--json` has every number\n", many(answer.texts.size(), "text"),
-                                   answer.seconds);
+  return text(table) + fmt::format("\n{} in {:.3f} s; `--json` has every number\n",
+                                   base::counted(answer.texts.size(), "text"), answer.seconds);
 }
 
 std::string texts_table(const Evaluated& answer) {
@@ -206,8 +202,8 @@ std::string texts_table(const Evaluated& answer) {
       answer.pruned ? fmt::format("\nattention: {}; {} % of the pairs, clip thresholds: {}\n", answer.pruned->rule,
                                   percent(density(*answer.pruned)), verbs::name_of(answer.pruned->clips))
                     : "";
-  return fmt::format("{} on {}: {}, {}\n\n", answer.task, answer.model, many(answer.texts, "text"),
-                     many(answer.examples, "example")) +
+  return fmt::format("{} on {}: {}, {}\n\n", answer.task, answer.model, base::counted(answer.texts, "text"),
+                     base::counted(answer.examples, "example")) +
          text(table) + attention +
          fmt::format("\n{:.3f} s, {:.1f} examples a second\n", answer.seconds,
                      static_cast<double>(answer.examples) / answer.seconds);
@@ -220,14 +216,14 @@ std::string texts_table(const Generated& answer) {
     out += text.text + "\n";
     tokens += text.ids.size();
   }
-  return out + fmt::format("\n{} in {:.3f} s, {:.1f} a second\n", many(tokens, "token"), answer.seconds,
+  return out + fmt::format("\n{} in {:.3f} s, {:.1f} a second\n", base::counted(tokens, "token"), answer.seconds,
                            static_cast<double>(tokens) / answer.seconds);
 }
 
 std::string texts_table(const TrainedTexts& answer) {
-  std::string out =
-      fmt::format("{} on {}: {}, {}, {} of {}\n", answer.task, answer.model, many(answer.texts, "text"),
-                  many(answer.examples, "example"), answer.steps, many(static_cast<std::size_t>(answer.of), "step"));
+  std::string out = fmt::format("{} on {}: {}, {}, {} of {}\n", answer.task, answer.model,
+                                base::counted(answer.texts, "text"), base::counted(answer.examples, "example"),
+                                answer.steps, base::counted(static_cast<std::size_t>(answer.of), "step"));
   if (answer.attention != "dense") out += fmt::format("attention: {}\n", answer.attention);
   if (answer.resumed_at > 0) out += fmt::format("resumed at step {}\n", answer.resumed_at);
   // A dozen lines: the mean loss of equal parts of this run.

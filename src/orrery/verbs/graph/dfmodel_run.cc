@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/dfmodel/setup_text.h"
 
 namespace orrery::verbs {
@@ -9,8 +10,8 @@ namespace orrery::verbs {
 std::string title_of(const GeneratedGraph& generated) {
   const std::size_t kernels = generated.graph.kernels.size(), edges = generated.graph.edges.size();
   return fmt::format("{}{}: {} kernel{}, {} connection{}", generated.kind,
-                     generated.model.empty() ? "" : " of " + generated.model, kernels, kernels == 1 ? "" : "s", edges,
-                     edges == 1 ? "" : "s");
+                     generated.model.empty() ? "" : " of " + generated.model, kernels, base::plural(kernels), edges,
+                     base::plural(edges));
 }
 
 std::string graph_text(const GeneratedGraph& generated) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/onnx/rule.h"
 
 namespace orrery::verbs {
@@ -32,7 +33,7 @@ GraphPicture operators_picture(const OnnxModel& model, workload::KernelGraph& gr
   if (picture.edge_labels.empty()) picture.edge_labels.emplace_back();  // sizes are the operators' own
   picture.graph = &graph;
   picture.title =
-      fmt::format("{}: {} operator{}", model.name, graph.kernels.size(), graph.kernels.size() == 1 ? "" : "s");
+      fmt::format("{}: {} operator{}", model.name, graph.kernels.size(), base::plural(graph.kernels.size()));
   return picture;
 }
 

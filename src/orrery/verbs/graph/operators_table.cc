@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/onnx/rule.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/graph/operators_picture.h"
@@ -38,8 +39,8 @@ std::string operators_table(const OnnxModel& model) {
                           layer ? bounds_text(layer->einsum) : ""});
   }
   table.rules_before.push_back(table.rows.size());
-  table.rows.push_back({"all", "", "", "", base::grouped(operators.operations()),
-                        fmt::format("{} shape{}", operators.layers.size(), operators.layers.size() == 1 ? "" : "s")});
+  table.rows.push_back(
+      {"all", "", "", "", base::grouped(operators.operations()), base::counted(operators.layers.size(), "shape")});
   return text(table);
 }
 

@@ -9,6 +9,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
@@ -186,7 +187,7 @@ int draw_operators(const Options& options, const base::Stopwatch& clock, Console
   report(console, model.operators.warnings.all());
   const std::size_t count = model.operators.all.size();
   destination.write(OperatorsWriter(model, clock),
-                    fmt::format("{}: {} operator{}", model.name, count, count == 1 ? "" : "s"), console);
+                    fmt::format("{}: {} operator{}", model.name, count, base::plural(count)), console);
   return kDone;
 }
 

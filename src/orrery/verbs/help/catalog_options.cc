@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/catalogue/catalogue.h"
@@ -17,7 +17,6 @@
 
 namespace orrery::verbs {
 namespace {
-
 
 void print_entry(const Entry& entry, const std::string& kind, const Console& console) {
   console.out << fmt::format("{} ({}): {}\n", entry.name, kind, entry.title);
@@ -93,9 +92,7 @@ int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Cons
 }
 
 bool contains(const Entry& entry, const std::string& word) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto same = [](char a, char b) { return base::lower(a) == base::lower(b); };
   for (const std::string* text : {&entry.name, &entry.title})
     if (std::search(text->begin(), text->end(), word.begin(), word.end(), same) != text->end()) return true;
   return false;

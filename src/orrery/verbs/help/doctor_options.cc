@@ -68,7 +68,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
     }
     findings.push_back({"error pages", std::to_string(count_pages(directory))});
   } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    found.append(error.diagnostics);
   }
   const bool ok = !found.has_errors();
   if (console.json) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/program/verbs.h"
@@ -62,8 +62,7 @@ int run_explain(const Arguments& arguments, Console& console) {
     if (console.json) console.out << verbs::explain_json(kVersion, list);
     return kDone;
   }
-  std::string wanted = code;
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return std::toupper(c); });
+  const std::string wanted = base::upper(code);
   if (std::find(codes.begin(), codes.end(), wanted) == codes.end())
     base::fail("O1108", fmt::format("there is no diagnostic code `{}`", code), {},
                base::did_you_mean(wanted, codes, "`orrery explain` lists them"));

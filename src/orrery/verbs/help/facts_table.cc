@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -67,11 +68,11 @@ std::string facts_table(const ModelFacts& facts) {
   if (!facts.not_counted.empty()) out += fmt::format("not counted       {}\n", fmt::join(facts.not_counted, "; "));
   if (facts.predicted_ahead > 0)
     out += fmt::format("not counted       {} layer{} predicting tokens beyond the next\n", facts.predicted_ahead,
-                       facts.predicted_ahead == 1 ? "" : "s");
+                       base::plural(facts.predicted_ahead));
 
   for (const BlockFacts& block : facts.blocks) {
     Table operators;
-    operators.header = {fmt::format("{}, {} layer{}{}{}", block.stack, block.layers, block.layers == 1 ? "" : "s",
+    operators.header = {fmt::format("{}, {} layer{}{}{}", block.stack, block.layers, base::plural(block.layers),
                                     block.kind.empty() ? "" : ": ", block.kind),
                         "instances", "produced", "reduced", "columns"};
     for (const OperatorFacts& op : block.operators)

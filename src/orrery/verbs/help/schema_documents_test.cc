@@ -3,11 +3,11 @@
 
 #include <source_dir.h>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/present/schema_check_test_util.h"
 #include "orrery/verbs/help/json_schema.h"
@@ -26,10 +26,7 @@ json scalar(const yaml::Node& node) {
   if (text.empty() || text == "null" || text == "~") return nullptr;
   if (text == "true" || text == "True") return true;
   if (text == "false" || text == "False") return false;
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure == std::errc() && rest == end) return number;
+  if (const auto number = base::parse_number<double>(text)) return *number;
   return text;
 }
 

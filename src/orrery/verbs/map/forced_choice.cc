@@ -1,6 +1,5 @@
 #include "orrery/verbs/map/forced_choice.h"
 
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/fan_out_name.h"
 
 namespace orrery::verbs {
@@ -137,11 +137,8 @@ class Reader {
   }
 
   base::Count count_of(const Part& part) const {
-    base::Count value = 0;
-    const char* const begin = part.text.data();
-    const auto [end, failure] = std::from_chars(begin, begin + part.text.size(), value);
-    if (failure != std::errc() || end != begin + part.text.size() || value < 1)
-      wrong(part, fmt::format("`{}` is not a whole number from 1 on", part.text));
+    const base::Count value = base::parse_number<base::Count>(part.text).value_or(0);
+    if (value < 1) wrong(part, fmt::format("`{}` is not a whole number from 1 on", part.text));
     return value;
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/map/loop_nest_text.h"
 
@@ -20,7 +21,7 @@ std::string front_table(const MappedLayer& layer) {
          point.certificate.optimal ? "optimal" : fmt::format("gap {:.2f}%", 100 * point.certificate.gap)});
   }
   std::string out =
-      fmt::format("{}: least energy for each number of cycles, {} point{}\n", layer.name, found, found == 1 ? "" : "s");
+      fmt::format("{}: least energy for each number of cycles, {} point{}\n", layer.name, found, base::plural(found));
   out += text(table);
   out += layer.front->complete ? "complete: every other mapping is matched in both by one of these\n"
                                : "not complete: a limit ended the search; faster mappings may be missing\n";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/count.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/inputs/layers/gathered_diagnostics.h"
 #include "orrery/inputs/layers/map_together.h"
@@ -198,7 +199,7 @@ FusedPair choose(const Match& match, const std::vector<Sides>& sides, const std:
     error.note(!role ? fmt::format("`{}` is neither", question.name)
                      : fmt::format("`{}` {} a matrix of {} x {}, {} instance{}", question.name,
                                    role->product ? "makes" : "normalises", role->larger, role->smaller,
-                                   question.instances, question.instances == 1 ? "" : "s"));
+                                   question.instances, base::plural(question.instances)));
     if (error.notes.size() == 8) break;
   }
   error.hint("map a product and its normalisation together, or a whole model, without `--layer`");

@@ -1,14 +1,13 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
@@ -26,19 +25,13 @@ struct Options : OutputFolder {
   bool choose_fusion = false;  // --fuse auto
 };
 
-base::Count bound(const std::string& text) {
-  base::Count value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size() && value >= 1 ? value : 0;
+base::Count bound(std::string_view text) {
+  return std::max<base::Count>(base::parse_number<base::Count>(text).value_or(0), 0);
 }
 
 Gemm gemm(const std::string& text) {
   std::vector<base::Count> bounds;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    bounds.push_back(bound(text.substr(at, comma - at)));
-    at = comma + 1;
-  }
+  for (const std::string_view size : base::split(text, ',')) bounds.push_back(bound(size));
   if (bounds.size() != 3 || std::count(bounds.begin(), bounds.end(), 0) > 0)
     misuse("O1117", fmt::format("`--gemm {}` gives no three sizes", text),
            "write `--gemm M,K,N` with whole numbers from 1 on: M x K weights times K x N inputs");
@@ -67,7 +60,7 @@ Arguments with_long_names(Arguments arguments) {
 
 Pad pad(const std::string& text) {
   const std::size_t equals = text.find('=');
-  const base::Count size = equals == std::string::npos ? 0 : bound(text.substr(equals + 1));
+  const base::Count size = equals == std::string::npos ? 0 : bound(std::string_view(text).substr(equals + 1));
   if (equals == 0 || size == 0)
     misuse("O1959", fmt::format("`--pad {}` gives no size", text),
            "write `--pad L=208`: a dimension and a whole number");

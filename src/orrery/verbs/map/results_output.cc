@@ -143,9 +143,9 @@ int present(const Results& results, const DocumentRequest& documents, const Outp
   base::Diagnostics unmapped;
   for (const MappedLayer& layer : layers)
     if (!layer.found()) {
-      unmapped.error("", "") = verbs::explain_no_mapping(layer);
+      unmapped.add(verbs::explain_no_mapping(layer));
     } else if (layer.forced && !layer.forced->optimum.mapping) {
-      unmapped.error("", "") = verbs::explain_no_forced_mapping(layer);
+      unmapped.add(verbs::explain_no_forced_mapping(layer));
     }
   report(console, unmapped.all());
   const int code = exit_code(layers);

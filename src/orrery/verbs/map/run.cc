@@ -13,6 +13,7 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/transformer_operators.h"
 #include "orrery/formats/timeloop/expressions/expression_value.h"
 #include "orrery/inputs/catalogue/model_facts.h"
@@ -110,7 +111,7 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
                {}, fmt::format("`--cache` counts the new ones, too: at least {}", phase.tokens + 1));
   phase.cached = cache - phase.tokens;
   title = fmt::format("{} {} token{}, {} in the cache, batch {}", request.phase == "verify" ? "verifying" : "decoding",
-                      phase.tokens, phase.tokens == 1 ? "" : "s", cache, phase.batch);
+                      phase.tokens, base::plural(phase.tokens), cache, phase.batch);
   return phase;
 }
 
@@ -131,7 +132,7 @@ std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const
   if (!model.towers.empty()) out.push_back({"what the vision tower does", {}, {}});
   if (model.predicted_ahead > 0)
     out.push_back({fmt::format("{} layer{} predicting tokens beyond the next", model.predicted_ahead,
-                               model.predicted_ahead == 1 ? "" : "s"),
+                               base::plural(model.predicted_ahead)),
                    {},
                    {}});
   return out;
@@ -190,7 +191,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   for (const workload::Stack& stack : model.transformer.stacks)
     if (request.phase.empty() || request.phase == "prefill" || &stack == &model.transformer.decoder())
       layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
-  out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
+  out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, base::plural(layers),
                           request.logits ? " and logits" : "", phase);
   const bool beyond = is_beyond_positions(model.transformer, asked.tokens + asked.cached);
   if (!out.attention.rows.empty()) out.title += ", attention on a simulated array";
@@ -223,7 +224,7 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
       out.tasks.push_back(std::move(task));
       out.stems.push_back(file ? stem(file->name) : "");
     } catch (const base::InputError& error) {
-      for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      found.append(error.diagnostics);
     }
   }
   found.throw_if_errors();
@@ -314,8 +315,8 @@ void layers_of_onnx(const MapRequest& request, const std::string& path, const Ch
   out.warnings.append(operators.warnings);
   out.onnx = std::move(model.inputs);
   out.title = fmt::format("{} on {}: {} product{} of {} shape{}", model.name,
-                          chips.empty() ? "the given chip" : names_of(chips), products, products == 1 ? "" : "s",
-                          operators.layers.size(), operators.layers.size() == 1 ? "" : "s");
+                          chips.empty() ? "the given chip" : names_of(chips), products, base::plural(products),
+                          operators.layers.size(), base::plural(operators.layers.size()));
 }
 
 // The shape names a layer of a file; where several files use one shape, the file's name is added.

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/graphs/generate_graph.h"
@@ -180,8 +181,8 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   if (out.partial) {
     const Count layers = generated.parameter("num_layer");
     base::Diagnostic& partial =
-        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed", layers, layers == 1 ? "" : "s",
-                                                  generated.model, layers == 1 ? "is" : "are"));
+        out.warnings.warning("O1469", fmt::format("only {} layer{} of `{}` {} placed", layers, base::plural(layers),
+                                                  generated.model, base::plural(layers, "is", "are")));
     for (const std::string& note : generated.left_out) partial.note(note);
     partial.hint(
         "place the others by themselves and add the times: `--layer N`, or a setup from `orrery graph --stack "

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/dataflow/model/stated_times.h"
 #include "orrery/engines/dataflow/search/contradictions.h"
 #include "orrery/engines/dataflow/search/joint.h"
@@ -23,7 +24,7 @@ namespace {
 namespace dfmodel = formats::dfmodel;
 
 std::string layers_text(const dataflow::LanguageModelRun& model) {
-  return fmt::format("{} layer{}", model.layers, model.layers == 1 ? "" : "s");
+  return base::counted(model.layers, "layer");
 }
 
 std::string title_of(const dataflow::Workload& workload) {
@@ -104,9 +105,9 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
   const base::Count size = first->tiling == KernelDimension::kN ? first->n : first->k;
   found
       .warning("O1468", fmt::format("{} kernel{} with fewer columns than there are tiles {} priced too high", thin,
-                                    thin == 1 ? "" : "s", thin == 1 ? "is" : "are"))
+                                    base::plural(thin), base::plural(thin, "is", "are")))
       .note(fmt::format("`{}` has {} column{} for each of {}, and {} tiles with at least one each make {}", first->name,
-                        size, size == 1 ? "" : "s", first->outer, tiles, tiles))
+                        size, base::plural(size), first->outer, tiles, tiles))
       .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
 }
 
@@ -355,19 +356,16 @@ CheckedSetup check_setup(const std::string& path, const base::Overrides& overrid
   const dataflow::Setup& setup = document.setup;
   CheckedSetup checked;
   checked.warnings = document.warnings;
-  const auto counted = [](std::size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
   checked.contents.push_back(fmt::format("setup: {}: {}, {}", title_of(setup.execution.workload),
-                                         counted(setup.graph.kernels.size(), "kernel"),
-                                         counted(setup.graph.edges.size(), "connection")));
+                                         base::counted(setup.graph.kernels.size(), "kernel"),
+                                         base::counted(setup.graph.edges.size(), "connection")));
   std::string sizes;
   for (const dataflow::NetworkDimension& dimension : setup.system.network) {
     if (!sizes.empty()) sizes += " x ";
     sizes += dimension.size > 0 ? fmt::format("{}", dimension.size) : "any";
   }
   checked.contents.push_back(fmt::format("system: {} accelerator{} of {:.6g} TFLOP/s, {}", setup.system.chips,
-                                         setup.system.chips == 1 ? "" : "s", setup.system.cores.gflops() / 1e3, sizes));
+                                         base::plural(setup.system.chips), setup.system.cores.gflops() / 1e3, sizes));
   return checked;
 }
 

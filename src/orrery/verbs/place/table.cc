@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
 #include "orrery/present/graph_picture.h"
 #include "orrery/present/text_table.h"
@@ -47,13 +48,14 @@ std::string header(const PlacedGraph& placed) {
                ? fmt::format("tiles as {}; ", !placed.chip.empty()         ? "the chip's loop nests cut them"
                                               : placed.timed == "roofline" ? "the roofline cuts them"
                                                                            : "what computes a kernel cuts them")
-               : fmt::format("{} tile{} of {} token{}; ", mapping.tiles, mapping.tiles == 1 ? "" : "s",
-                             mapping.tile_size, mapping.tile_size == 1 ? "" : "s");
+               : fmt::format("{} tile{} of {} token{}; ", mapping.tiles, base::plural(mapping.tiles), mapping.tile_size,
+                             base::plural(mapping.tile_size));
   out += fmt::format("{}; sharding: {}\n", overlap_text(setup.execution.overlap), placed.placement.sharding.rule);
   return out;
 }
 
-// A long list of equal-looking configurations_of_place_table (one per block of a factorisation) is cut in the middle; JSON has all.
+// A long list of equal-looking configurations_of_place_table (one per block of a factorisation) is cut in the middle;
+// JSON has all.
 constexpr std::size_t kMostRows = 48;
 
 // These work block by block within a kernel: their buffers are not whole tiles, and nobody checks them.
@@ -104,7 +106,7 @@ std::string times(const PlacedGraph& placed) {
   std::string out = fmt::format("sum of intervals  {}\n", shown_seconds(e.sum_interval_ns * 1e-9));
   if (std::holds_alternative<dataflow::LanguageModelRun>(placed.setup.execution.workload)) {
     out += fmt::format("pipeline          x {:.6g}, {} layer{} a stage, {} microbatches\n", e.pipeline_factor,
-                       e.layers_per_stage, e.layers_per_stage == 1 ? "" : "s", e.micro_batches);
+                       e.layers_per_stage, base::plural(e.layers_per_stage), e.micro_batches);
     if (e.point_to_point_ns > 0)
       out += fmt::format("between stages    {}\n", shown_seconds(e.point_to_point_ns * 1e-9));
   }
@@ -235,8 +237,8 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 }
 
 std::string place_table(const PlacedGraph& placed) {
-  return header(placed) + "\n" + configurations_of_place_table(placed) + "\n" + times(placed) + two_passes(placed) + "\n" +
-         money_of_place_table(placed) + proof(placed);
+  return header(placed) + "\n" + configurations_of_place_table(placed) + "\n" + times(placed) + two_passes(placed) +
+         "\n" + money_of_place_table(placed) + proof(placed);
 }
 
 }  // namespace orrery::verbs

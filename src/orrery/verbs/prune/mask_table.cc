@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/mask_report.h"
 
@@ -22,8 +23,8 @@ Table table_of(const char* first) {
 }
 
 std::string shape(const masks::Mask& mask) {
-  return fmt::format("{} sequence{}, {} head{}, {} queries, {} keys", mask.batch(), mask.batch() == 1 ? "" : "s",
-                     mask.heads(), mask.heads() == 1 ? "" : "s", mask.rows(), mask.columns());
+  return fmt::format("{} sequence{}, {} head{}, {} queries, {} keys", mask.batch(), base::plural(mask.batch()),
+                     mask.heads(), base::plural(mask.heads()), mask.rows(), mask.columns());
 }
 
 std::string policy(masks::EmptyRows empty) {
@@ -66,7 +67,7 @@ std::string sparse_measure_table(const SparseMeasurement& answer) {
   }
   if (answer.predicting)
     out += fmt::format("prediction    {:.3f} ms, median of {}, {} on {} thread{}\n", answer.predicting->median * 1e3,
-                       answer.predicting->count, answer.isa, answer.threads, answer.threads == 1 ? "" : "s");
+                       answer.predicting->count, answer.isa, answer.threads, base::plural(answer.threads));
   if (answer.measuring) out += fmt::format("figures       {:.3f} ms\n", answer.measuring->median * 1e3);
   return out + "load balance: kept pairs over places in rows of 32 (50%) and 16 (25%) processing elements; measured\n";
 }

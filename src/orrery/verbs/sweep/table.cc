@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/sweep/report.h"
@@ -196,7 +197,7 @@ base::Diagnostic explain_no_point(const SweepAnswer& answer) {
     if (!reason.empty()) most.emplace_back(count, reason);
   std::sort(most.rbegin(), most.rend());
   for (std::size_t i = 0; i < std::min<std::size_t>(3, most.size()); ++i)
-    error.note(fmt::format("{} point{}: {}", most[i].first, most[i].first == 1 ? "" : "s", most[i].second));
+    error.note(fmt::format("{} point{}: {}", most[i].first, base::plural(most[i].first), most[i].second));
   error.hint("`--export points.csv` lists every point with its reason");
   return error;
 }

@@ -1,13 +1,13 @@
 #include "orrery/verbs/train/plan_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/number_text.h"
 
 namespace orrery::verbs {
@@ -20,10 +20,7 @@ constexpr Count kMostSize = cluster::kMostInPlan;
 constexpr std::size_t kMostBatches = 1000;
 
 std::optional<Count> whole(const std::string& text) {
-  Count value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < 1 || value > kMostSize) return {};
-  return value;
+  return base::parse_number<Count>(text, 1, kMostSize);
 }
 
 Count size_of(const std::string& option, const std::string& text) {
@@ -75,11 +72,7 @@ std::vector<Count> batches_of(const std::string& text) {
     return batches;
   }
   std::vector<Count> batches;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    batches.push_back(size_of(option, text.substr(at, comma - at)));
-    at = comma + 1;
-  }
+  for (const std::string_view batch : base::split(text, ',')) batches.push_back(size_of(option, std::string(batch)));
   return batches;
 }
 

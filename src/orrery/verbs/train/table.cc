@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/present/bar.h"
 #include "orrery/verbs/train/plan_search_text.h"
@@ -13,7 +14,6 @@
 
 namespace orrery::verbs {
 namespace {
-
 
 std::string gb(double bytes) {
   return fmt::format("{:.2f} GB", bytes / 1e9);
@@ -198,7 +198,7 @@ std::string figures_of_train_table(const TrainedModel& trained) {
   const std::vector<std::string> undone = verbs::counted_undone(trained);
   if (counted(published) != counted(done) && !undone.empty())
     out += fmt::format("as published  {}: papers count {} too, which {} not done{}\n", counted(published),
-                       fmt::join(undone, ", "), undone.size() == 1 ? "is" : "are",
+                       fmt::join(undone, ", "), base::plural(undone.size(), "is", "are"),
                        published.mfu > 1 || published.hfu > 1 ? "; no share of the peak" : "");
   out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
   if (trained.tokens > 0) {

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/verbs/validate/measured_rows.h"
 
@@ -72,10 +72,7 @@ class Row {
 
   double number(const std::string& column, double least, double most) {
     const csv::Cell& one = cell(column);
-    double value = 0;
-    const char* end = one.text.data() + one.text.size();
-    const auto [stop, failure] = std::from_chars(one.text.data(), end, value);
-    if (failure == std::errc() && stop == end && value >= least && value <= most) return value;
+    if (const auto value = base::parse_number<double>(one.text, least, most)) return *value;
     found_.error("O1358", fmt::format("`{}` is no number from {:g} to {:g}", one.text, least, most),
                  table_.document.place(one));
     return least;

@@ -22,6 +22,7 @@
 #include <set>
 #include <utility>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/csv/csv.h"
 #include "orrery/formats/yaml/node.h"
 
@@ -219,8 +220,8 @@ std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind,
   for (const KindError& one : kinds)
     if (one.kind == kind)
       return fmt::format("{} like this one {} measured, too few to say: {}, {:.1f} % off",
-                         one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs), one.runs == 1 ? "was" : "were",
-                         like, one.percent);
+                         one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs),
+                         base::plural(one.runs, "was", "were"), like, one.percent);
   return fmt::format("no runs like this one were measured: {}", like);
 }
 

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/names.h"
@@ -34,7 +34,8 @@ constexpr std::array<std::string_view, 6> kMeasures = {
 const std::vector<std::string> kValidateRunColumns = {"row", "use", "model", "system", "measure", "value", "note"};
 
 template <std::size_t n>
-std::optional<std::size_t> index_of_validate_run(const std::array<std::string_view, n>& names, const std::string& text) {
+std::optional<std::size_t> index_of_validate_run(const std::array<std::string_view, n>& names,
+                                                 const std::string& text) {
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) return std::nullopt;
   return static_cast<std::size_t>(found - names.begin());
@@ -83,7 +84,8 @@ class Table {
   Table(const std::string& path, Known& catalogue, base::Diagnostics& found)
       : catalogue_(catalogue),
         found_(found),
-        table_(read_measured_table(path, kValidateRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
+        table_(read_measured_table(path, kValidateRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {
+  }
 
   MeasuredSet read() {
     set_ = {table_.name, table_.title, table_.source, table_.licence, table_.calculon, {}};
@@ -155,10 +157,8 @@ class Table {
   }
 
   double number(const csv::Cell& cell) {
-    double value = 0;
-    const char* end = cell.text.data() + cell.text.size();
-    const auto [stop, failure] = std::from_chars(cell.text.data(), end, value);
-    if (failure != std::errc() || stop != end || !(value > 0))
+    const double value = base::parse_number<double>(cell.text).value_or(0);
+    if (!(value > 0))
       wrong(cell, fmt::format("`{}` is not a positive number", cell.text));
     else if (!(value >= 1e-30 && value <= 1e30))
       wrong(cell, fmt::format("`{}` is not from 1e-30 to 1e30", cell.text));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::energy {
 namespace {
 
@@ -65,9 +67,9 @@ std::vector<std::string> beyond(const SramDescription& memory) {
     bounds.push_back(fmt::format(
         "{:g} word{} in {:g} bank{}{} {} below the {} a bank of the smallest memory in the table, by a factor of "
         "{:.3g}",
-        memory.depth, memory.depth == 1 ? "" : "s", memory.banks, memory.banks == 1 ? "" : "s",
+        memory.depth, base::plural(memory.depth), memory.banks, base::plural(memory.banks),
         memory.banks == kUsualBanks ? " (which `n_banks` is where it is not given)" : "",
-        memory.depth == 1 ? "is" : "are", kSramLeastWords, least_words / memory.depth));
+        base::plural(memory.depth, "is", "are"), kSramLeastWords, least_words / memory.depth));
   const double nm = memory.technology_nm, least = kTechnologies.front(), most = kTechnologies.back();
   if (nm < least)
     bounds.push_back(fmt::format("{:g} nm is below CACTI's {:g} nm, by a factor of {:.3g}", nm, least, least / nm));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -68,7 +70,7 @@ void demand_few(const char* what, Count copies, Count each, base::Diagnostics& f
   Count kernels = 0;
   if (!__builtin_mul_overflow(copies, each, &kernels) && kernels <= kMostKernels) return;
   found.error("O1486", fmt::format("the graph would have more than {} kernels", kMostKernels))
-      .note(fmt::format("{}: {}, of {} kernel{} each", what, copies, each, each == 1 ? "" : "s"));
+      .note(fmt::format("{}: {}, of {} kernel{} each", what, copies, each, base::plural(each)));
 }
 
 void check_spaces(const KernelGraph& graph, base::Diagnostics& found) {

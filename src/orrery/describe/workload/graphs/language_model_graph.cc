@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/graphs/block_kernels.h"
 
 namespace orrery::workload {
@@ -38,7 +39,7 @@ GraphLayers layers_of(const Stack& stack, Count first, Count count, base::Diagno
   if (first < 0 || first >= layers || count > layers - first) {
     found
         .error("O1489", fmt::format("the {} has {} layer{}, and {} wanted", stack.name.empty() ? "model" : stack.name,
-                                    layers, layers == 1 ? "" : "s",
+                                    layers, base::plural(layers),
                                     count == 1 ? fmt::format("layer {} is", first + 1)
                                                : fmt::format("layers {} to {} are", first + 1, first + count)))
         .hint(fmt::format("layers are counted from 1 to {}", layers));

@@ -11,6 +11,7 @@
 #include <array>
 
 #include "orrery/base/numbers/factor.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/dataflow/model/evaluate.h"
 
 namespace orrery::dataflow {
@@ -229,7 +230,7 @@ void explain_services(const Setup& setup, std::vector<Reason>& reasons) {
         {Part::kNetwork, static_cast<int>(d), fmt::format("par_{}", kAxes[std::min<std::size_t>(d, 3)])});
   }
   reason.diagnostic.message =
-      fmt::format("{} cannot share a network of {} dimension{}", named, stated.size(), stated.size() == 1 ? "" : "s");
+      fmt::format("{} cannot share a network of {} dimension{}", named, stated.size(), base::plural(stated.size()));
   reason.diagnostic.note("one dimension serves TP, PP or DP; two serve two of them; three all; four also SP");
   reason.diagnostic.note("no two dimensions may serve the same");
   reasons.push_back(std::move(reason));

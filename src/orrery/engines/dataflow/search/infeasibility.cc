@@ -11,6 +11,7 @@
 
 #include "orrery/base/limits/conflict.h"
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/dataflow/partition/partition_chain.h"
 #include "orrery/engines/dataflow/partition/partition_price.h"
 #include "orrery/engines/dataflow/partition/partition_space.h"
@@ -28,8 +29,8 @@ std::string under(const Attempt& attempt) {
   if (degrees.sequence > 1) text += fmt::format(", SP {}", degrees.sequence);
   if (attempt.mapping.tile_size > 0) {
     text += fmt::format(", {} tile{} of {} token{}", grouped(static_cast<double>(attempt.mapping.tiles)),
-                        attempt.mapping.tiles == 1 ? "" : "s", grouped(static_cast<double>(attempt.mapping.tile_size)),
-                        attempt.mapping.tile_size == 1 ? "" : "s");
+                        base::plural(attempt.mapping.tiles), grouped(static_cast<double>(attempt.mapping.tile_size)),
+                        base::plural(attempt.mapping.tile_size));
   }
   return text;
 }
@@ -315,8 +316,8 @@ Reason together(const Attempt& attempt, PartitionProblem problem, const base::Bu
         reason.diagnostic.note("kernels with and without `num_input` cannot share a configuration");
         break;
       case Limit::kConfigurations: {
-        std::string text = fmt::format("there {} {} configuration{}", problem.configurations == 1 ? "is" : "are",
-                                       problem.configurations, problem.configurations == 1 ? "" : "s");
+        std::string text = fmt::format("there {} {} configuration{}", base::plural(problem.configurations, "is", "are"),
+                                       problem.configurations, base::plural(problem.configurations));
         if (const int enough = enough_configurations(problem, graph, trial); enough > 0)
           text += fmt::format("; {} would suffice", enough);
         reason.diagnostic.note(text);

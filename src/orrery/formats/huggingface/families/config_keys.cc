@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -210,17 +211,15 @@ std::vector<Count> ConfigKeys::counts(std::string_view key) {
     return out;
   }
   for (const Node& item : node->items) {
-    Count count = 0;
-    const char* end = item.text.data() + item.text.size();
-    const auto [stop, wrong] = std::from_chars(item.text.data(), end, count);
-    if (!item.is_number() || wrong != std::errc() || stop != end) {
+    const std::optional<Count> count = base::parse_number<Count>(item.text);
+    if (!item.is_number() || !count) {
       found_
           .error("O0903", fmt::format("`{}` must be a list of whole numbers, but holds {}", key, kind_of(item)),
                  item.where)
           .label("each item is a whole number");
       return out;
     }
-    out.push_back(count);
+    out.push_back(*count);
   }
   return out;
 }
@@ -244,7 +243,7 @@ void ConfigKeys::report_missing(std::string_view family) {
   for (const json::Member& member : object_.members) present.push_back(member.key);
   for (const std::string& key : missing_)
     if (const json::Member* null = object_.find(key)) {
-      missing.also(null->value.where, "null says as little as no key");
+      missing.also(null->value.where, "null is the same as leaving the key out");
     } else if (const std::string_view other = another_name(key); !other.empty()) {
       missing.hint(fmt::format("is `{}` meant to be `{}`?", other, key)).also(key_where(other), "written here");
     } else if (const std::string near = base::closest(key, present); !near.empty() && near != key) {

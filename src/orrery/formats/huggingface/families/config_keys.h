@@ -1,5 +1,5 @@
 // The keys of one object of a config.json. A getter states a key's type and what its absence means, reports what is
-// wrong with it, and notes that the key was read: what no getter asked for, nobody knows (config.cc).
+// wrong with it, and notes that the key was read: what no getter asked for, nobody knows (huggingface_config.cc).
 #pragma once
 
 #include <map>

@@ -28,7 +28,7 @@ using workload::Norm;
 using workload::Projection;
 using workload::Stack;
 
-struct TowersSizes {
+struct TowerSizes {
   Count hidden, inner, layers, heads, image, patch;
 };
 
@@ -38,7 +38,7 @@ struct Tower {
   Count pixels = 0, patches = 0;
 };
 
-Tower begin(Reading& r, const json::Node& vision, const TowersSizes& absent, const Norm& norm, bool biases, bool gated,
+Tower begin(Reading& r, const json::Node& vision, const TowerSizes& absent, const Norm& norm, bool biases, bool gated,
             std::string_view layers_key = "num_hidden_layers", std::string_view heads_key = "num_attention_heads",
             std::string_view width_key = "") {
   Tower tower{ConfigKeys(vision, vision.where, r.keys.found()), {}, 0, 0};

@@ -1,6 +1,6 @@
 // One function a family turns keys into a description. The defaults are those of the classes in transformers. A key
-// that changes what is computed, and is not modelled, is refused; the reader of config.json (config.h) names the
-// unknown ones.
+// that changes what is computed, and is not modelled, is refused; the reader of config.json (huggingface_config.h)
+// names the unknown ones.
 //
 // Source: configuration_*.py and modeling_*.py of transformers 4.30 to 5.23.
 #include "orrery/formats/huggingface/networks/network_reader.h"

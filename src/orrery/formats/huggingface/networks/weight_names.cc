@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -289,7 +290,7 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, netw
     }
     if (!is_floating(tensor->element)) {
       found.error("O1646",
-                  fmt::format("tensor `{}` has elements of {}, which are no weights", tensor->name,
+                  fmt::format("tensor `{}` has elements of {}, which are not weights", tensor->name,
                               checkpoint::name_of(tensor->element)),
                   whole);
       continue;
@@ -321,7 +322,7 @@ Loaded load(const checkpoint::Checkpoint& from, const RunnableModel& model, netw
     warnings.warning("O1647",
                      fmt::format("{} of the checkpoint {} not used: {}",
                                  unused.size() == 1 ? "1 tensor" : fmt::format("{} tensors", unused.size()),
-                                 unused.size() == 1 ? "is" : "are", some(unused)),
+                                 base::plural(unused.size(), "is", "are"), some(unused)),
                      whole);
   found.throw_if_errors();
   return loaded;

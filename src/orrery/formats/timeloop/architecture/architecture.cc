@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "orrery/base/diagnostics/plausible.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/clock.h"
@@ -68,24 +68,20 @@ std::vector<ParallelGroup> resolve(const std::vector<ParallelNames>& groups, con
 
 }  // namespace
 
+std::optional<base::Count> range_size(std::string_view range) {
+  const std::size_t dots = std::min(range.find(".."), range.size());
+  const auto first = base::parse_number<base::Count>(range.substr(0, dots));
+  const auto last = base::parse_number<base::Count>(range.substr(std::min(dots + 2, range.size())));
+  base::Count size = 0;
+  if (!first || !last || __builtin_sub_overflow(*last, *first, &size) || __builtin_add_overflow(size, 1, &size))
+    return std::nullopt;
+  return size;
+}
+
 std::pair<std::string, base::Count> split_range(std::string_view name) {
   const std::size_t open = name.find('[');
   if (open == std::string_view::npos || name.back() != ']') return {std::string(name), 1};
-  const std::string_view range = name.substr(open + 1, name.size() - open - 2);
-  const std::size_t dots = range.find("..");
-  base::Count first = 0;
-  base::Count last = 0;
-  const auto number = [](std::string_view text, base::Count& value) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && stop == text.data() + text.size();
-  };
-  base::Count size = 0;
-  if (dots == std::string_view::npos || !number(range.substr(0, dots), first) ||
-      !number(range.substr(dots + 2), last) || __builtin_sub_overflow(last, first, &size) ||
-      __builtin_add_overflow(size, 1, &size)) {
-    return {std::string(name.substr(0, open)), 1};
-  }
-  return {std::string(name.substr(0, open)), size};
+  return {std::string(name.substr(0, open)), range_size(name.substr(open + 1, name.size() - open - 2)).value_or(1)};
 }
 
 int target_level(const machine::Chip& chip, std::string_view target) {

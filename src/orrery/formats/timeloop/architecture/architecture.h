@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/chip.h"
 #include "orrery/formats/timeloop/architecture/level_builder.h"
 #include "orrery/formats/timeloop/expressions/expression_value.h"
@@ -58,5 +60,8 @@ int target_level(const machine::Chip& chip, std::string_view target);
 
 // Component names without range: `PE[0..15]` -> `PE`, 16.
 std::pair<std::string, base::Count> split_range(std::string_view name);
+
+// How many "2..5" are; nothing where it is no range of whole numbers.
+std::optional<base::Count> range_size(std::string_view range);
 
 }  // namespace orrery::formats::timeloop

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/known_attributes.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -39,28 +39,16 @@ constexpr auto kOthersAttributes = std::to_array<std::string_view>(
 
 constexpr auto kScales = std::to_array<std::string_view>({"energy_scale", "area_scale", "energy_share", "area_share"});
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 template <typename List>
 bool contains_one(std::string_view class_name, const List& list) {
-  const std::string name = lower(class_name);
+  const std::string name = base::lower(class_name);
   return std::any_of(list.begin(), list.end(),
                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
 
-template <typename List>
-bool contains(const List& list, std::string_view key) {
-  return std::find(list.begin(), list.end(), key) != list.end();
-}
-
 void misspelt(const yaml::Node::Entry& entry, std::string_view near, base::Diagnostics& found) {
   found
-      .warning("O0322", fmt::format("`{}` is an attribute of no meaning here, and looks like `{}`", entry.key, near),
+      .warning("O0322", fmt::format("`{}` is not an attribute that is used here, but looks like `{}`", entry.key, near),
                entry.key_where)
       .hint(base::did_you_mean(near));
 }
@@ -113,18 +101,19 @@ ComponentKind kind_of(const Component& component) {
 }
 
 bool is_wire(const Component& component) {
-  return kind_of(component) == ComponentKind::kUnknown && lower(component.class_name).find("wire") != std::string::npos;
+  return kind_of(component) == ComponentKind::kUnknown &&
+         base::lower(component.class_name).find("wire") != std::string::npos;
 }
 
 void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (key.size() < 5 || contains(kKnownAttributes, key) || key == "n_instances") continue;  // an estimator's
+    if (key.size() < 5 || base::contains(kKnownAttributes, key) || key == "n_instances") continue;  // an estimator's
     std::string_view near;
     std::size_t best = 3;
     for (std::string_view known : kKnownAttributes) {
       if (!may_be_nearer(key, known, best)) continue;
-      const std::size_t distance = base::edit_distance(lower(key), lower(known));
+      const std::size_t distance = base::edit_distance(base::lower(key), base::lower(known));
       if (distance < best && known.size() > 2 * distance + 2) {
         best = distance;
         near = known;
@@ -138,19 +127,19 @@ void warn_misspelt_attributes(const yaml::Node& attributes, base::Diagnostics& f
 void warn_of_attributes_nobody_estimates_by(const yaml::Node& attributes, base::Diagnostics& found) {
   for (const auto& entry : attributes.entries) {
     const std::string key = plain_key(entry.key);
-    if (contains(kScales, key)) {
+    if (base::contains(kScales, key)) {
       found.warning("O0326", fmt::format("`{}` among the attributes scales nothing", entry.key), entry.key_where)
           .note("attributes describe what is estimated; a scale belongs to the component itself")
           .hint(fmt::format("write `{}` next to `attributes`, not in it", key));
       continue;
     }
-    if (key.size() < 5 || contains(kEstimatorAttributes, key) || contains(kOthersAttributes, key) ||
-        contains(kKnownAttributes, key)) {
+    if (key.size() < 5 || base::contains(kEstimatorAttributes, key) || base::contains(kOthersAttributes, key) ||
+        base::contains(kKnownAttributes, key)) {
       continue;
     }
     const auto near =
         std::find_if(kEstimatorAttributes.begin(), kEstimatorAttributes.end(), [&](std::string_view known) {
-          return may_be_nearer(key, known, 2) && base::edit_distance(lower(key), lower(known)) <= 1;
+          return may_be_nearer(key, known, 2) && base::edit_distance(base::lower(key), base::lower(known)) <= 1;
         });
     if (near != kEstimatorAttributes.end() && attributes.find(*near) == nullptr) misspelt(entry, *near, found);
   }

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/ranges.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
@@ -155,10 +156,10 @@ void warn_of_ratios(const Ratios& ratios, const base::Location& where, base::Dia
   found
       .warning("O2032",
                fmt::format("sums mix pJ with ratios to a multiplication of 16 bit: `{}` {} no energy",
-                           fmt::join(ratios.relative, "`, `"), ratios.relative.size() == 1 ? "has" : "have"),
+                           fmt::join(ratios.relative, "`, `"), base::plural(ratios.relative.size(), "has", "have")),
                where)
       .note(fmt::format("`{}` {} energies in pJ; the sums are right where such a multiplication takes 1 pJ",
-                        fmt::join(ratios.given, "`, `"), ratios.given.size() == 1 ? "has" : "have"))
+                        fmt::join(ratios.given, "`, `"), base::plural(ratios.given.size(), "has", "have")))
       .note(kRule)
       .hint(kHint);
 }

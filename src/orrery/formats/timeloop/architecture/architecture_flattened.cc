@@ -2,22 +2,17 @@
 //
 // Names are whole paths, whose ranges multiply: `chip.PE[0..15].buffer[0..1]` stands for 32 buffers. The list has no
 // order, so it says what there is and what it costs, but not which storage lies inside which.
-#include <charconv>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
 namespace {
-
-bool number(const std::string& text, std::size_t begin, std::size_t end, base::Count& value) {
-  const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-  return error == std::errc() && stop == text.data() + end;
-}
 
 // `a.b[0..3].c[1..2]` -> `a.b.c` and 8; a count of 0 where a range is none.
 std::pair<std::string, base::Count> without_ranges(const std::string& path) {
@@ -28,11 +23,9 @@ std::pair<std::string, base::Count> without_ranges(const std::string& path) {
       continue;
     }
     const std::size_t dots = path.find("..", at), close = path.find(']', at);
-    base::Count first = 0, last = 0, size = 0;
-    if (dots == std::string::npos || close == std::string::npos || dots > close || !number(path, at + 1, dots, first) ||
-        !number(path, dots + 2, close, last) || __builtin_sub_overflow(last, first, &size) ||
-        __builtin_add_overflow(size, 1, &size) || size < 1 || __builtin_mul_overflow(out.second, size, &out.second))
-      return {path, 0};
+    if (dots == std::string::npos || close == std::string::npos || dots > close) return {path, 0};
+    const base::Count size = range_size(std::string_view(path).substr(at + 1, close - at - 1)).value_or(0);
+    if (size < 1 || __builtin_mul_overflow(out.second, size, &out.second)) return {path, 0};
     at = close + 1;
   }
   return out;

@@ -13,18 +13,18 @@ namespace {
 
 using base::Count;
 
-struct Position {
+struct SubtreePosition {
   const AttributeFrame* frame = nullptr;
   Count instances = 1;
   base::Location range_where;
   std::string path;  // names of the subtrees around, as written
 };
 
-class Walk {
+class SubtreeWalk {
  public:
-  Walk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
+  SubtreeWalk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
 
-  void list(const yaml::Node& subtrees, const Position& around) {
+  void list(const yaml::Node& subtrees, const SubtreePosition& around) {
     if (subtrees.is_null()) return;
     if (!subtrees.is_sequence()) {
       found_.error("O0302", "`subtree` must be a list", subtrees.where);
@@ -45,7 +45,7 @@ class Walk {
   }
 
  private:
-  void one(const yaml::Node& subtree, const Position& around) {
+  void one(const yaml::Node& subtree, const SubtreePosition& around) {
     if (!subtree.is_map()) {
       found_.error("O0305", "a subtree must be a map", subtree.where);
       return;
@@ -54,7 +54,7 @@ class Walk {
     warn_unknown_keys(subtree, kKeys, "O0323", "a subtree", found_);
     const std::string written = name_of(subtree, "a subtree", found_);
     if (into_.name.empty()) into_.name = split_range(written).first;
-    Position position = around;
+    SubtreePosition position = around;
     position.frame = &into_.frames.emplace_back(*around.frame, attributes_of(subtree, found_));
     position.path += written + ".";
     multiply(position, written, subtree);
@@ -63,7 +63,7 @@ class Walk {
     if (const yaml::Node* inner = subtree.find("subtree")) list(*inner, position);
   }
 
-  void locals(const yaml::Node& local, const Position& around) {
+  void locals(const yaml::Node& local, const SubtreePosition& around) {
     if (local.is_null()) return;
     if (!local.is_sequence()) {
       found_.error("O0302", "`local` must be a list", local.where);
@@ -88,7 +88,7 @@ class Walk {
             .hint("add `class: regfile` or `class: SRAM`, whichever it is, for a storage");
         continue;
       }
-      Position position = around;
+      SubtreePosition position = around;
       position.frame = &frame;
       multiply(position, written, node);
       auto component = read_component(node, split_range(written).first, frame, found_);
@@ -102,7 +102,7 @@ class Walk {
   }
 
   // Range of a name: both ends may be expressions.
-  void multiply(Position& position, const std::string& written, const yaml::Node& node) {
+  void multiply(SubtreePosition& position, const std::string& written, const yaml::Node& node) {
     const std::size_t open = written.find('[');
     if (open == std::string::npos) return;
     const base::Location where = node.find("name")->where;
@@ -141,9 +141,9 @@ class Walk {
 }  // namespace
 
 void flatten_subtree(const yaml::Node& subtree, const AttributeFrame& top, Flattened& into, base::Diagnostics& found) {
-  Position position;
+  SubtreePosition position;
   position.frame = &top;
-  Walk(into, found).list(subtree, position);
+  SubtreeWalk(into, found).list(subtree, position);
 }
 
 }  // namespace orrery::formats::timeloop

@@ -25,19 +25,19 @@ const std::vector<std::string>& node_tags() {
 }
 
 // Where the walk stands: the attributes and the mesh around.
-struct ArchitectureV4Position {
+struct NodePosition {
   const AttributeFrame* frame = nullptr;
   Count mesh_x = 1;
   Count mesh_y = 1;
   base::Location mesh_where;
 };
 
-class ArchitectureV4Walk {
+class NodeWalk {
  public:
-  ArchitectureV4Walk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
+  NodeWalk(Flattened& into, base::Diagnostics& found) : into_(into), found_(found) {}
 
   // The nodes of one list, outer to inner; the position moves inwards.
-  void list(const yaml::Node& nodes, ArchitectureV4Position& position) {
+  void list(const yaml::Node& nodes, NodePosition& position) {
     if (!nodes.is_sequence()) {
       if (!nodes.is_null()) found_.error("O0302", "`nodes` must be a list", nodes.where);
       return;
@@ -46,7 +46,7 @@ class ArchitectureV4Walk {
   }
 
  private:
-  void one(const yaml::Node& node, ArchitectureV4Position& position) {
+  void one(const yaml::Node& node, NodePosition& position) {
     if (node.tag == "!Nothing") return;
     if (node.tag.empty() || std::find(node_tags().begin(), node_tags().end(), node.tag) == node_tags().end()) {
       auto& diagnostic = found_.error(
@@ -84,7 +84,7 @@ class ArchitectureV4Walk {
     return *nodes;
   }
 
-  void group(const yaml::Node& node, ArchitectureV4Position& position) {
+  void group(const yaml::Node& node, NodePosition& position) {
     static const std::vector<std::string> kKeys = {"name", "nodes", "enabled", "attributes", "version"};
     warn_unknown_keys(node, kKeys, "O0323", "a `!Hierarchical`", found_);
     if (const yaml::Node* attributes = attributes_of(node, found_)) {
@@ -93,7 +93,7 @@ class ArchitectureV4Walk {
     list(nodes_of(node), position);
   }
 
-  void parallel(const yaml::Node& node, const ArchitectureV4Position& position) {
+  void parallel(const yaml::Node& node, const NodePosition& position) {
     static const std::vector<std::string> kKeys = {"name", "nodes", "enabled", "version"};
     warn_unknown_keys(node, kKeys, "O0323", "a `!Parallel`", found_);
     const yaml::Node& nodes = nodes_of(node);
@@ -106,7 +106,7 @@ class ArchitectureV4Walk {
     for (const yaml::Node& branch_node : nodes.items) {
       ParallelNames::Branch branch;
       const std::size_t before = into_.components.size();
-      ArchitectureV4Position inside = position;
+      NodePosition inside = position;
       one(branch_node, inside);
       for (std::size_t i = before; i < into_.components.size(); ++i) {
         if (into_.components[i].frame != nullptr) branch.components.push_back(into_.components[i].name);
@@ -122,7 +122,7 @@ class ArchitectureV4Walk {
   }
 
   // A container or a component.
-  void leaf(const yaml::Node& node, ArchitectureV4Position& position) {
+  void leaf(const yaml::Node& node, NodePosition& position) {
     const bool container = node.tag == "!Container";
     static const std::vector<std::string> kContainerKeys = {"name", "attributes", "spatial", "constraints", "enabled"};
     static const std::vector<std::string> kComponentKeys = {"name",           "class",
@@ -166,7 +166,7 @@ class ArchitectureV4Walk {
   }
 
   // `spatial` of a node: a pass-through level with the mesh around, then a larger mesh.
-  void spread(const yaml::Node& node, const std::string& name, const AttributeFrame& frame, ArchitectureV4Position& position) {
+  void spread(const yaml::Node& node, const std::string& name, const AttributeFrame& frame, NodePosition& position) {
     const yaml::Node* spatial = node.find("spatial");
     if (spatial == nullptr || spatial->is_null()) return;
     if (!spatial->is_map()) {
@@ -220,9 +220,9 @@ class ArchitectureV4Walk {
 }  // namespace
 
 void flatten_nodes(const yaml::Node& nodes, const AttributeFrame& top, Flattened& into, base::Diagnostics& found) {
-  ArchitectureV4Position position;
+  NodePosition position;
   position.frame = &top;
-  ArchitectureV4Walk(into, found).list(nodes, position);
+  NodeWalk(into, found).list(nodes, position);
 }
 
 }  // namespace orrery::formats::timeloop

@@ -1,10 +1,11 @@
 #include "orrery/formats/timeloop/architecture/clock.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -17,11 +18,8 @@ std::optional<double> seconds_of(std::string_view text) {
     if (!text.ends_with(unit)) continue;
     text.remove_suffix(unit.size());
     while (text.ends_with(' ')) text.remove_suffix(1);
-    double count = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (failure != std::errc() || end != text.data() + text.size() || !(count > 0) || !std::isfinite(count))
-      return std::nullopt;
-    return count * of_it;
+    const std::optional<double> count = base::parse_finite(text);
+    return count && *count > 0 ? std::optional(*count * of_it) : std::nullopt;
   }
   return std::nullopt;
 }

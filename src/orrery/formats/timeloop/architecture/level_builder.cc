@@ -462,7 +462,7 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
     constexpr auto kOfMaps = std::to_array<std::string_view>({"O0310", "O0311", "O0312", "O0314"});
     if (purpose == Purpose::kEstimate && std::find(kOfMaps.begin(), kOfMaps.end(), rule.code) != kOfMaps.end())
       continue;
-    (rule.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = rule;
+    found.add(rule);
   }
   return chip;
 }

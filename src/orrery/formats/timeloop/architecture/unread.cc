@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/known_attributes.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -66,11 +67,6 @@ constexpr auto kOwnClasses =
     std::to_array<std::string_view>({"sram", "dram", "register", "intmac", "intadder", "intmultiplier", "fpmac",
                                      "fpadder", "fpmultiplier", "comparator", "counter"});
 
-template <typename List>
-bool contains_of_unread(const List& list, std::string_view key) {
-  return std::find(list.begin(), list.end(), key) != list.end();
-}
-
 bool in_a_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -90,9 +86,8 @@ void collect(const yaml::Node& node, bool with_keys, std::set<std::string, std::
   }
 }
 
-bool is_own_class(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return contains_of_unread(kOwnClasses, name);
+bool is_own_class(const std::string& name) {
+  return base::contains(kOwnClasses, base::lower(name));
 }
 
 }  // namespace
@@ -102,18 +97,18 @@ std::set<std::string, std::less<>> names_read(const std::vector<yaml::Node::Entr
   for (const yaml::Node::Entry& entry : top) {
     const std::string key = plain_key(entry.key);
     // Results name attributes that nobody reads for it.
-    if (contains_of_unread(std::to_array<std::string_view>({"ERT_summary", "ART_summary", "flattened_architecture"}), key))
+    if (base::contains(std::to_array<std::string_view>({"ERT_summary", "ART_summary", "flattened_architecture"}), key))
       continue;
     const bool declares =
-        contains_of_unread(std::to_array<std::string_view>({"components", "compound_components", "ERT", "ART"}), key);
+        base::contains(std::to_array<std::string_view>({"components", "compound_components", "ERT", "ART"}), key);
     collect(entry.value, declares, names);
   }
   return names;
 }
 
 bool is_known_attribute(std::string_view key) {
-  return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) || contains_of_unread(kEstimated, key) ||
-         contains_of_unread(kHarmless, key);
+  return base::contains(kKnownAttributes, key) || base::contains(kModelled, key) || base::contains(kEstimated, key) ||
+         base::contains(kHarmless, key);
 }
 
 void warn_of_null(std::string_view key, std::string_view of, const base::Location& where, std::string effect,
@@ -130,7 +125,7 @@ void warn_of_null(std::string_view key, std::string_view of, const base::Locatio
 void warn_of_null_attributes(const std::vector<Component>& components, base::Diagnostics& found) {
   std::set<const yaml::Node*> seen;
   const auto counts = [](std::string_view key) {
-    return contains_of_unread(kKnownAttributes, key) || contains_of_unread(kModelled, key) || contains_of_unread(kEstimated, key);
+    return base::contains(kKnownAttributes, key) || base::contains(kModelled, key) || base::contains(kEstimated, key);
   };
   for (const Component& component : components) {
     for (const AttributeFrame* frame = component.frame; frame != nullptr; frame = frame->outer) {
@@ -164,7 +159,7 @@ void warn_of_overrides_without_effect(const base::Overrides& overrides, const st
     if (dot == std::string::npos) continue;
     const std::string walked = plain_key(path.substr(0, dot)), key = plain_key(path.substr(dot + 1));
     const bool open = walked == "variables" || walked.ends_with("attributes");
-    if (!open || read.contains(key) || !(contains_of_unread(kEstimated, key) || key == "technology")) continue;
+    if (!open || read.contains(key) || !(base::contains(kEstimated, key) || key == "technology")) continue;
     const base::Location where = base::OverrideText(set).part(dot + 1, key.size());
     found.warning("O0332", fmt::format("`--set` of `{}` has no effect when there is an ERT", key), where)
         .note("only the estimators of energy and area read it, and the ERT gives all energies")

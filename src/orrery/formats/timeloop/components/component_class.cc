@@ -10,12 +10,18 @@
 namespace orrery::formats::timeloop {
 namespace {
 
-constexpr std::array<std::string_view, 1> kEnergyScale = {"energy_scale"};
-constexpr std::array<std::string_view, 1> kEnergyShare = {"energy_share"};
-constexpr std::array<std::string_view, 1> kAreaScale = {"area_scale"};
-constexpr std::array<std::string_view, 1> kAreaShare = {"area_share"};
-constexpr std::array<std::string_view, 2> kActionScale = {"energy_scale", "repeat"};
-constexpr std::array<std::string_view, 2> kActionShare = {"action_share", "energy_share"};
+using Names = std::initializer_list<std::string_view>;
+
+std::vector<Multiplier> factors_of(const yaml::Node& node, Names scales, Names shares) {
+  std::vector<Multiplier> factors;
+  for (const yaml::Node::Entry& entry : node.entries) {
+    const std::string key = plain_key(entry.key);
+    const bool share = base::contains(shares, key);
+    if ((share || base::contains(scales, key)) && !entry.value.is_null())
+      factors.push_back({key, &entry.value, entry.value.where, share});
+  }
+  return factors;
+}
 
 bool same(const yaml::Node& a, const yaml::Node& b) {
   return a.kind == b.kind && a.scalar == b.scalar && a.items.size() == b.items.size() &&
@@ -131,8 +137,8 @@ class ClassReader {
     result.name = std::move(*name);
     result.class_name = class_name->scalar;
     result.attributes = map_of(node, "attributes");
-    result.energy = factors_of(node, kEnergyScale, kEnergyShare);
-    result.area = factors_of(node, kAreaScale, kAreaShare);
+    result.energy = energy_factors(node);
+    result.area = area_factors(node);
     return result;
   }
 
@@ -159,7 +165,8 @@ class ClassReader {
         const yaml::Node* action = text_of(*inner, "name", "an action of a subcomponent");
         if (action == nullptr) continue;
         use.actions.push_back({action->scalar, map_of(*inner, "arguments"),
-                               factors_of(*inner, kActionScale, kActionShare), action->where});
+                               factors_of(*inner, {"energy_scale", "repeat"}, {"action_share", "energy_share"}),
+                               action->where});
       }
       result.uses.push_back(std::move(use));
     }
@@ -188,16 +195,12 @@ class ClassReader {
 
 }  // namespace
 
-std::vector<Multiplier> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
-                                   std::span<const std::string_view> shares) {
-  std::vector<Multiplier> factors;
-  for (const yaml::Node::Entry& entry : node.entries) {
-    const std::string key = plain_key(entry.key);
-    const bool share = std::find(shares.begin(), shares.end(), key) != shares.end();
-    if (!share && std::find(scales.begin(), scales.end(), key) == scales.end()) continue;
-    if (!entry.value.is_null()) factors.push_back({key, &entry.value, entry.value.where, share});
-  }
-  return factors;
+std::vector<Multiplier> energy_factors(const yaml::Node& node) {
+  return factors_of(node, {"energy_scale"}, {"energy_share"});
+}
+
+std::vector<Multiplier> area_factors(const yaml::Node& node) {
+  return factors_of(node, {"area_scale"}, {"area_share"});
 }
 
 const Subcomponent* ComponentClass::subcomponent(std::string_view base) const {

@@ -97,7 +97,7 @@ class ComponentClasses {
 };
 
 // Keys of `node` that multiply energy or area, in the order of the document.
-std::vector<Multiplier> factors_of(const yaml::Node& node, std::span<const std::string_view> scales,
-                                   std::span<const std::string_view> shares);
+std::vector<Multiplier> energy_factors(const yaml::Node& node);
+std::vector<Multiplier> area_factors(const yaml::Node& node);
 
 }  // namespace orrery::formats::timeloop

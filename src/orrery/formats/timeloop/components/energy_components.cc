@@ -29,11 +29,6 @@ namespace {
 using base::Count;
 using energy::Attributes;
 
-constexpr std::array<std::string_view, 1> kEnergyComponentsEnergyScale = {"energy_scale"};
-constexpr std::array<std::string_view, 1> kEnergyComponentsEnergyShare = {"energy_share"};
-constexpr std::array<std::string_view, 1> kEnergyComponentsAreaScale = {"area_scale"};
-constexpr std::array<std::string_view, 1> kEnergyComponentsAreaShare = {"area_share"};
-
 bool is_plain_name(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
@@ -135,10 +130,10 @@ class Builder {
       to.attributes.insert_or_assign("technology", Count{-1});
     } else {
       demands.required_actions = required(from, compound, network);
-      demands.energy_scale = product(factors_of(*from.node, kEnergyComponentsEnergyScale, kEnergyComponentsEnergyShare), frame->scope,
-                                     "the energy of `" + from.name + "`", options_, found_);
-      demands.area_scale = product(factors_of(*from.node, kEnergyComponentsAreaScale, kEnergyComponentsAreaShare), frame->scope,
-                                   "the area of `" + from.name + "`", options_, found_);
+      demands.energy_scale =
+          product(energy_factors(*from.node), frame->scope, "the energy of `" + from.name + "`", options_, found_);
+      demands.area_scale =
+          product(area_factors(*from.node), frame->scope, "the area of `" + from.name + "`", options_, found_);
     }
     if (!architecture_.v3) {
       to.attributes.emplace("meshX", Count{1});

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::formats::timeloop {
@@ -26,8 +27,7 @@ std::string quoted(std::string_view text) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '[' || c == ']';
   };
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = base::lower(text);
   const bool word = lower == "true" || lower == "false" || lower == "null" || lower == "yes" || lower == "no" ||
                     lower == "on" || lower == "off";
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) && !word &&

@@ -167,7 +167,7 @@ class FactorReader {
     std::size_t value_at = op + 1;
     if (text[op] != '=') {
       if (value_at >= text.size() || text[value_at] != '=') {
-        malformed(fmt::format("`{}` compares with `{}`; factors know `=`, `<=` and `>=`", text, text[op]), where);
+        malformed(fmt::format("`{}` compares with `{}`; factors allow `=`, `<=` and `>=`", text, text[op]), where);
         return;
       }
       comparison = text[op] == '<' ? Comparison::kAtMost : Comparison::kAtLeast;

@@ -72,17 +72,20 @@ struct MacrosFixture {
 TEST(Macros, FactorsOnlyFixesTheOthersToOne) {
   EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors_only: [E=4]}", 0), "E=4 D=1 L=1 ");
   EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors_only: []}", 0), "E=1 D=1 L=1 ");
-  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors: [D=2], factors_only: [E=4]}", 0), "E=4 D=2 L=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, factors: [D=2], factors_only: [E=4]}", 0),
+            "E=4 D=2 L=1 ");
 }
 
 TEST(Macros, IterationIsForbiddenOrRequiredByDataspace) {
-  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, no_iteration_over_dataspaces: [Weights]}", 0), "E=1 D=1 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, no_iteration_over_dataspaces: [Weights]}", 0),
+            "E=1 D=1 ");
   EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, must_iterate_over_dataspaces: [Weights]}", 0), "L=1 ");
 }
 
 TEST(Macros, MacrosMayNotContradictFactors) {
-  EXPECT_EQ(MacrosFixture().bad("- {target: A, type: temporal, factors: [E=4], no_iteration_over_dataspaces: [Weights]}"),
-            Places{"O0508@1:47"});
+  EXPECT_EQ(
+      MacrosFixture().bad("- {target: A, type: temporal, factors: [E=4], no_iteration_over_dataspaces: [Weights]}"),
+      Places{"O0508@1:47"});
 }
 
 TEST(Macros, KeepOnlyAndBypassOnlySpeakOfAllDataspaces) {
@@ -92,14 +95,16 @@ TEST(Macros, KeepOnlyAndBypassOnlySpeakOfAllDataspaces) {
 
 TEST(Macros, MaximizeDimsFillsTheFanOut) {
   EXPECT_EQ(MacrosFixture().good("- {target: PE, type: spatial, maximize_dims: [[D], [E]]}", 3), "E=1 D=16 ");
-  EXPECT_EQ(MacrosFixture().good("- {target: PE, type: spatial, factors: [L=4], maximize_dims: [E, D]}", 3), "E=4 D=1 L=4 ");
+  EXPECT_EQ(MacrosFixture().good("- {target: PE, type: spatial, factors: [L=4], maximize_dims: [E, D]}", 3),
+            "E=4 D=1 L=4 ");
 }
 
 TEST(Macros, MaximizeDimsFillsACapacityWithWhatTheOtherLevelsLeave) {
-  EXPECT_EQ(MacrosFixture().good("- {target: A, type: temporal, maximize_dims: [[E], [L]], maximize_dims_capacity: 16*4}\n"
+  EXPECT_EQ(
+      MacrosFixture().good("- {target: A, type: temporal, maximize_dims: [[E], [L]], maximize_dims_capacity: 16*4}\n"
                            "- {target: B, type: temporal, factors: [E=16]}\n",
                            0),
-            "E=4 L=16 ");
+      "E=4 L=16 ");
 }
 
 TEST(Macros, SpatialLoopsAreFilledBeforeTemporalOnes) {
@@ -112,7 +117,8 @@ TEST(Macros, SpatialLoopsAreFilledBeforeTemporalOnes) {
 
 TEST(Macros, MaximizeDimsNeedsACapacityAndFreeDimensions) {
   EXPECT_EQ(MacrosFixture().bad("- {target: A, type: temporal, maximize_dims: [[E]]}"), Places{"O0514@1:31"});
-  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, factors: [E=2], maximize_dims: [[E]]}"), Places{"O0514@1:64"});
+  EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, factors: [E=2], maximize_dims: [[E]]}"),
+            Places{"O0514@1:64"});
   EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: [[M]]}"), Places{"O0505@1:48"});
   EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: [E, [D]]}"), Places{"O0514@1:50"});
   EXPECT_EQ(MacrosFixture().bad("- {target: PE, type: spatial, maximize_dims: E}"), Places{"O0514@1:46"});

@@ -31,7 +31,8 @@ Count fanout(const machine::Chip& chip, int level) {
 
 class MappingDocumentReader {
  public:
-  MappingDocumentReader(const machine::Chip& chip, const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found)
+  MappingDocumentReader(const machine::Chip& chip, const workload::Einsum& einsum, const Scope& variables,
+                        base::Diagnostics& found)
       : chip_(chip), einsum_(einsum), variables_(variables), found_(found) {
     const std::size_t dimensions = einsum.dimensions.size();
     std::vector<int> problem_order(dimensions);
@@ -168,7 +169,7 @@ class MappingDocumentReader {
   // What is read of it would change the figures of this mapping alone.
   void refuse_reuse(const yaml::Node::Entry& entry) {
     found_.error("O0705", fmt::format("`{}` belongs to the constraints, not to a mapping", entry.key), entry.key_where)
-        .note("exceptions to reuse are a matter of the chip here, so that mappings of it compare")
+        .note("exceptions to reuse belong to the chip here, so that all its mappings are compared by the same rules")
         .hint("write it under `constraints`: it holds for every mapping of this chip");
   }
 

@@ -19,7 +19,7 @@ using testing::places;
 using testing::says;
 
 // Registers (0) < inter_PE_spatial (1, fan-out 4 x 2) < Buffer (2) < DRAM (3).
-machine::Chip small_chip_of_mapping_document() {
+machine::Chip two_buffer_chip() {
   machine::Chip chip;
   for (const char* name : {"Registers", "inter_PE_spatial", "Buffer", "DRAM"}) {
     machine::Storage storage;
@@ -42,15 +42,15 @@ workload::Einsum product() {
   return workload::matmul("product", 16, 64, 128);  // E = 64, D = 16, L = 128
 }
 
-struct MappingDocumentResult {
+struct ReadMapping {
   Mapping mapping;
   base::Diagnostics found;
 };
 
-MappingDocumentResult read(const std::string& list, const workload::Einsum& einsum = product()) {
-  MappingDocumentResult result;
+ReadMapping read(const std::string& list, const workload::Einsum& einsum = product()) {
+  ReadMapping result;
   const yaml::Node document = parse(list);
-  result.mapping = read_mapping(document, small_chip_of_mapping_document(), einsum, Scope(), result.found);
+  result.mapping = read_mapping(document, two_buffer_chip(), einsum, Scope(), result.found);
   return result;
 }
 
@@ -63,7 +63,7 @@ const char* const kWhole =
     "- {target: DRAM, type: temporal, factors: D=0, permutation: D E L}\n";
 
 TEST(MappingDocument, ReadsFactorsOrdersSplitsAndKeeps) {
-  const MappingDocumentResult result = read(kWhole);
+  const ReadMapping result = read(kWhole);
   ASSERT_EQ(places(result.found), Places{});
   const auto& levels = result.mapping.levels;
   EXPECT_EQ(levels[0].temporal, (std::vector<Count>{1, 1, 16}));
@@ -79,7 +79,7 @@ TEST(MappingDocument, ZeroIsWhatTheOtherLevelsLeave) {
 }
 
 TEST(MappingDocument, WhatIsNotNamedIsKeptAndFanOutsKeepNothing) {
-  const MappingDocumentResult result = read(kWhole);
+  const ReadMapping result = read(kWhole);
   EXPECT_EQ(result.mapping.levels[2].keep, 6u);  // Outputs not named
   EXPECT_EQ(result.mapping.levels[3].keep, 7u);
   EXPECT_EQ(result.mapping.levels[1].keep, 0u);
@@ -90,7 +90,7 @@ TEST(MappingDocument, WithoutASplitAllLoopsGoToX) {
 }
 
 TEST(MappingDocument, FactorsMustMultiplyToTheBoundAndTheSumIsShown) {
-  const MappingDocumentResult result = read(
+  const ReadMapping result = read(
       "- {target: PE, type: spatial, factors: [E=4]}\n"
       "- {target: DRAM, type: temporal, factors: [E=8, D=16, L=128]}\n");
   EXPECT_EQ(places(result.found), Places{"O0702@2:44"});
@@ -110,7 +110,7 @@ TEST(MappingDocument, TheRestMustBeAWholeDivisorAndUnique) {
 }
 
 TEST(MappingDocument, UnknownTargetsAndTypesAreErrors) {
-  const MappingDocumentResult result = read(
+  const ReadMapping result = read(
       "- {target: Bufer, type: temporal, factors: E64}\n"
       "- {target: DRAM, type: tempral, factors: E64}\n");
   EXPECT_EQ(places(result.found)[0], "O0701@1:12");
@@ -126,7 +126,7 @@ TEST(MappingDocument, DirectivesAreMapsInAList) {
 }
 
 TEST(MappingDocument, RepetitionsShowBothPlaces) {
-  const MappingDocumentResult result = read(
+  const ReadMapping result = read(
       "- {target: DRAM, type: temporal, factors: 'E64 E64 D16 L128'}\n"
       "- {target: DRAM, type: temporal, factors: E64}\n"
       "- {target: DRAM, type: bypass, keep: [Inputs], bypass: [Inputs]}\n");
@@ -137,7 +137,7 @@ TEST(MappingDocument, RepetitionsShowBothPlaces) {
 // D = 16 as 3 x (6, last 4): 2 * 6 + 3 + 1.
 TEST(MappingDocument, AFactorMayLeaveARest) {
   for (const char* text : {"'E=64, L128 D=6,4'", "'D6,4 E64 L128'", "['D=6,4', E64, L128]"}) {
-    const MappingDocumentResult result =
+    const ReadMapping result =
         read(fmt::format("- {{target: DRAM, type: temporal, factors: D3}}\n"
                          "- {{target: Buffer, type: temporal, factors: {}}}\n",
                          text));
@@ -170,14 +170,14 @@ TEST(MappingDocument, UnknownKeysAreWarnings) {
 }
 
 TEST(MappingDocument, OnlyFanOutsSpreadAndOnlyStoresKeep) {
-  const MappingDocumentResult result = read(
+  const ReadMapping result = read(
       "- {target: Buffer, type: spatial, factors: [E=4]}\n"
       "- {target: PE, type: dataspace, keep: [Inputs]}\n");
   EXPECT_EQ(places(result.found), (Places{"O0708@1:45", "O0708@2:40"}));
 }
 
 TEST(MappingDocument, WritesTheLayoutOfTimeloop) {
-  const std::string text = write_mapping_yaml(product(), small_chip_of_mapping_document(), read(kWhole).mapping);
+  const std::string text = write_mapping_yaml(product(), two_buffer_chip(), read(kWhole).mapping);
   EXPECT_EQ(text.substr(0, text.find("  - target: Buffer")),
             "mapping:\n"
             "  - target: Registers\n    type: datatype\n    keep:\n      - Weights\n"
@@ -212,7 +212,7 @@ std::vector<int> random_order(std::size_t n) {
 
 TEST(MappingDocument, WhatIsWrittenReadsBackTheSame) {
   EXPECT_TRUE(rc::check("round trip", [] {
-    const machine::Chip chip = small_chip_of_mapping_document();
+    const machine::Chip chip = two_buffer_chip();
     workload::Einsum einsum = random_einsum(*rc::gen::arbitrary<bool>());
     Mapping mapping;
     for (std::size_t l = 0; l < chip.storages.size(); ++l) {

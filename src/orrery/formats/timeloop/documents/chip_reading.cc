@@ -131,8 +131,7 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   auto design = std::make_shared<nest::SparseDesign>(
       read_sparse_design(document, *architecture_, einsum, std::move(densities), scope, own));
   // A design for another problem names its tensors at every storage.
-  for (const base::Diagnostic& said : base::once_each(own.all()))
-    (said.severity == base::Severity::kError ? found.error("", "") : found.warning("", "")) = said;
+  found.append(base::once_each(own.all()));
   if (design->acts()) {
     result.sparse = std::move(design);
     return;

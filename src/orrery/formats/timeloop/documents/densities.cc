@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/timeloop/documents/nonzero_file.h"
 #include "orrery/formats/timeloop/documents/template_paths.h"
@@ -104,7 +105,7 @@ class Reader {
     if (extents_[s].size() != 2) {
       found_.error("O0407",
                    fmt::format("`{}` has {} rank{}; only a matrix has a band", tensor(s), extents_[s].size(),
-                               extents_[s].size() == 1 ? "" : "s"),
+                               base::plural(extents_[s].size())),
                    node.where);
       return {};
     }
@@ -169,7 +170,7 @@ class Reader {
       bool inside = place.size() == pattern.bounds.size();
       for (std::size_t r = 0; inside && r < place.size(); ++r) inside = place[r] >= 0 && place[r] < pattern.bounds[r];
       if (!inside) {
-        found_.error("O0407", fmt::format("this is no place in `{}`", tensor(s)), item.where)
+        found_.error("O0407", fmt::format("not a place in `{}`", tensor(s)), item.where)
             .note(fmt::format("its ranks have {} words", fmt::join(pattern.bounds, " x ")));
         return {};
       }
@@ -195,7 +196,7 @@ class Reader {
       nest::Pattern pattern{extents_[s], read_nonzeros(file, tensor(s), extents_[s], found_)};
       if (!pattern.coordinates.empty()) return Density::pattern(std::move(pattern));
     } catch (const base::InputError& error) {
-      for (const base::Diagnostic& diagnostic : error.diagnostics) found_.error("", "") = diagnostic;
+      found_.append(error.diagnostics);
     }
     return {};
   }
@@ -243,7 +244,7 @@ std::vector<Density> read_densities(const yaml::Node& problem, const workload::E
     const int s = einsum.dataspace_index(entry.key);
     if (s < 0) {
       base::Diagnostic& error = found.error(
-          "O0407", fmt::format("`densities` names `{}`, which is no dataspace", entry.key), entry.key_where);
+          "O0407", fmt::format("`densities` names `{}`, which is not a dataspace", entry.key), entry.key_where);
       suggest(error, entry.key, names, "dataspaces");
     } else if (!entry.value.is_null()) {
       densities[static_cast<std::size_t>(s)] = reader.read(entry.value, static_cast<std::size_t>(s));

@@ -380,7 +380,6 @@ TEST(DocumentsOfUsers, EveryGoldenIsRead) {
       EXPECT_TRUE(specification.chip && specification.problem) << entry.path();
       const bool has_mapping = files.front()->text.find("\nmapping:\n") != std::string::npos || fs::exists(mapping);
       EXPECT_EQ(specification.mapping.has_value(), has_mapping) << entry.path();
-      EXPECT_GT(specification.chip->compute.compute_pj + 1, 0);
     } catch (const base::InputError& error) {
       ADD_FAILURE() << entry.path() << "\n" << text_of(error);
     }
@@ -392,8 +391,10 @@ TEST(DocumentsOfUsers, EveryGoldenIsRead) {
 // Architecture, constraints, one layer, mapper and variables, as the original scripts combine them.
 void read_all_layers(const std::string& project, const std::string& arch, const std::string& constraints) {
   const fs::path root = base::kShared / "seeds" / "timeloop-experiments" / project;
+  int count = 0;
   for (const auto& entry : fs::directory_iterator(root / "layers")) {
     if (entry.path().extension() != ".yaml") continue;
+    ++count;
     Files files;
     for (const fs::path& file : {root / arch, root / constraints, root / "mapper" / "mapper.yaml",
                                  root / "mapper" / "variables.yaml", entry.path()}) {
@@ -409,6 +410,7 @@ void read_all_layers(const std::string& project, const std::string& arch, const 
       ADD_FAILURE() << entry.path() << "\n" << text_of(error);
     }
   }
+  EXPECT_GT(count, 0) << root;
 }
 
 // One chip with its constraints, for one layer.

@@ -18,7 +18,7 @@ namespace {
 const std::string kSeeds = base::kShared.string() + "/seeds/timeloop-experiments/";
 const std::string kGoldens = base::kShared.string() + "/goldens/nest/";
 
-using EnergyComponentsFiles = std::vector<std::shared_ptr<const base::SourceFile>>;
+using SourceFiles = std::vector<std::shared_ptr<const base::SourceFile>>;
 using Paths = std::vector<std::string>;
 
 void add_folder(const std::string& folder, Paths& paths) {
@@ -28,7 +28,7 @@ void add_folder(const std::string& folder, Paths& paths) {
 }
 
 Specification read(const Paths& paths, const energy::EstimateOptions& estimate = {}) {
-  EnergyComponentsFiles files;
+  SourceFiles files;
   for (const std::string& path : paths) files.push_back(yaml::read_file(path));
   ReadOptions options;
   options.estimate = estimate;
@@ -150,7 +150,7 @@ TEST(EnergyComponents, ProcessedInputsHaveThemToo) {
     const bool pim = file.path().string().find("/pim/") != std::string::npos;
     Paths paths = {file.path().string()};
     add_folder(kSeeds + (pim ? "transformer_pim/arch_v0.4/components" : "transformer_gemmini/arch/components"), paths);
-    EnergyComponentsFiles files;
+    SourceFiles files;
     for (const std::string& path : paths) files.push_back(yaml::read_file(path));
     const auto folder = file.path().parent_path();
     if (!std::filesystem::exists(folder / "ERT.yaml")) continue;
@@ -245,8 +245,9 @@ TEST(EnergyComponents, FanOutsAreFreeUnlessAccelergyPricesThem) {
   EXPECT_TRUE(fan_out.actions.empty());
 }
 
-const char* const kEnergyComponentsVariables = "variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9, n: 4}\n";
-const char* const kEnergyComponentsArchitecture = R"(
+const char* const kPricedVariables =
+    "variables: {version: 0.4, technology: \"32nm\", global_cycle_seconds: 1e-9, n: 4}\n";
+const char* const kPricedArchitecture = R"(
 architecture:
   version: 0.4
   nodes:
@@ -285,7 +286,7 @@ compound_components:
 )";
 
 Specification read_texts(const std::vector<std::string>& texts, const ReadOptions& options = {}) {
-  EnergyComponentsFiles files;
+  SourceFiles files;
   for (const std::string& text : texts)
     files.push_back(base::source(text, fmt::format("{}.yaml", static_cast<char>('a' + files.size()))));
   return Documents::gather(files, options).read();
@@ -317,7 +318,7 @@ std::string attribute(const energy::Component& of, std::string_view name) {
 }
 
 TEST(EnergyComponents, AreThoseOfTheArchitecturePrimitivesFirst) {
-  const auto all = read_texts({kEnergyComponentsArchitecture, kClasses, kEnergyComponentsVariables}).components;
+  const auto all = read_texts({kPricedArchitecture, kClasses, kPricedVariables}).components;
   EXPECT_EQ(names(all),
             (std::vector<std::string>{"System_top_level.DRAM[1..1]", "System_top_level.inter_PE_spatial[1..1]",
                                       "System_top_level.Registers[1..4]", "System_top_level.MAC[1..4]",
@@ -329,7 +330,7 @@ TEST(EnergyComponents, AreThoseOfTheArchitecturePrimitivesFirst) {
 }
 
 TEST(EnergyComponents, ScalesOfAComponentMultiplyAllItsFigures) {
-  const auto all = read_texts({kEnergyComponentsArchitecture, kClasses, kEnergyComponentsVariables}).components;
+  const auto all = read_texts({kPricedArchitecture, kClasses, kPricedVariables}).components;
   const energy::Component& buffer = component(all, "Buffer");
   EXPECT_EQ(buffer.class_name, "my_buffer");  // the subclass
   EXPECT_EQ(actions(buffer), "2*read 2*write 2*update 2*leak ");
@@ -339,7 +340,7 @@ TEST(EnergyComponents, ScalesOfAComponentMultiplyAllItsFigures) {
 }
 
 TEST(EnergyComponents, AttributesAreInheritedAndPropagated) {
-  const auto all = read_texts({kEnergyComponentsArchitecture, kClasses, kEnergyComponentsVariables}).components;
+  const auto all = read_texts({kPricedArchitecture, kClasses, kPricedVariables}).components;
   EXPECT_EQ(attribute(component(all, "DRAM"), "latency"), "1ns");
   EXPECT_EQ(attribute(component(all, "Buffer"), "latency"), "2ns");
   EXPECT_EQ(attribute(component(all, "MAC"), "technology"), "32nm");
@@ -350,7 +351,7 @@ TEST(EnergyComponents, AttributesAreInheritedAndPropagated) {
 }
 
 TEST(EnergyComponents, TheOrderOfDocumentsChangesNothing) {
-  std::vector<std::string> texts = {kEnergyComponentsArchitecture, kClasses, kEnergyComponentsVariables};
+  std::vector<std::string> texts = {kPricedArchitecture, kClasses, kPricedVariables};
   const auto first = read_texts(texts).components;
   std::sort(texts.begin(), texts.end());
   do {
@@ -372,18 +373,18 @@ TEST(EnergyComponents, AnERTLeavesNothingToEstimate) {
       "{name: Registers, actions: [{name: read, energy: 1}, {name: write, energy: 1}]},"
       "{name: MAC, actions: [{name: compute, energy: 1}]}]}\n";
   const Specification specification =
-      read_texts({kEnergyComponentsArchitecture, "compound_components: {classes: 3}\n", kEnergyComponentsVariables, ert});
+      read_texts({kPricedArchitecture, "compound_components: {classes: 3}\n", kPricedVariables, ert});
   EXPECT_TRUE(specification.components.empty());
   EXPECT_TRUE(specification.has_energy_tables);
-  EXPECT_FALSE(read_texts({kEnergyComponentsArchitecture, kClasses, kEnergyComponentsVariables}).has_energy_tables);
+  EXPECT_FALSE(read_texts({kPricedArchitecture, kClasses, kPricedVariables}).has_energy_tables);
 }
 
 TEST(EnergyComponents, WithoutTechnologyOrCycleThereIsOneError) {
-  EXPECT_EQ(codes({kEnergyComponentsArchitecture, kClasses, "variables: {n: 4}\n"}), "O0601 ");
-  EXPECT_EQ(codes({kEnergyComponentsArchitecture, kClasses, "variables: {n: 4, technology: 32nm}\n"}), "O0601 ");
+  EXPECT_EQ(codes({kPricedArchitecture, kClasses, "variables: {n: 4}\n"}), "O0601 ");
+  EXPECT_EQ(codes({kPricedArchitecture, kClasses, "variables: {n: 4, technology: 32nm}\n"}), "O0601 ");
   ReadOptions options;
   options.energies_required = false;
-  EXPECT_EQ(codes({kEnergyComponentsArchitecture, kClasses, "variables: {n: 4}\n"}, options), "");
+  EXPECT_EQ(codes({kPricedArchitecture, kClasses, "variables: {n: 4}\n"}, options), "");
 }
 
 const char* const kOld = R"(
@@ -438,28 +439,28 @@ TEST(EnergyComponents, AStorageThatCanBeReadNeedsAPriceOfIt) {
 }
 
 TEST(EnergyComponents, ANetworkNeedsAPriceOfItsTransfers) {
-  std::string text = kEnergyComponentsArchitecture;
+  std::string text = kPricedArchitecture;
   const std::string mac = "  - !Component {name: MAC";
   text.insert(text.find(mac), "  - !Component {name: Bus, class: CLASS, attributes: {per_datatype_ERT: true}}\n");
   const auto of = [&](const std::string& name) {
     std::string one = text;
     return one.replace(one.find("CLASS"), 5, name);
   };
-  EXPECT_EQ(codes({of("SimpleMulticast"), kClasses, kEnergyComponentsVariables}), "O1223 ");
+  EXPECT_EQ(codes({of("SimpleMulticast"), kClasses, kPricedVariables}), "O1223 ");
   // Priced by hops, not by transfers.
-  EXPECT_EQ(read_texts({of("Legacy"), kClasses, kEnergyComponentsVariables}).components.size(), 5u);
+  EXPECT_EQ(read_texts({of("Legacy"), kClasses, kPricedVariables}).components.size(), 5u);
 }
 
 TEST(EnergyComponents, AFaultOfAClassIsSaidOnce) {
   std::string classes = kClasses;
   classes.replace(classes.find("attributes: {width: width}"), 26, "attributes: {width: width}, colour: red");
-  std::string text = kEnergyComponentsArchitecture;
+  std::string text = kPricedArchitecture;
   text.replace(text.find("class: SRAM"), 11, "class: my_buffer");
-  EXPECT_EQ(codes({text, classes, kEnergyComponentsVariables}), "O1216 O1215 ");
+  EXPECT_EQ(codes({text, classes, kPricedVariables}), "O1216 O1215 ");
 }
 
 TEST(EnergyComponents, AVariableThatNobodyReadsMayBeWrong) {
-  EXPECT_EQ(codes({kEnergyComponentsArchitecture, kClasses,
+  EXPECT_EQ(codes({kPricedArchitecture, kClasses,
                    "variables: {version: 0.4, technology: 32nm, global_cycle_seconds: 1e-9, n: 4, odd: 1 / 0}\n"}),
             "");
 }

@@ -23,7 +23,8 @@ arch : {
   );
 };
 )";
-const std::string kFirstFormProblem = "problem : { R = 1; S = 1; P = 56; Q = 56; C = 2; K = 256; N = 1; Wstride = 1; };\n";
+const std::string kFirstFormProblem =
+    "problem : { R = 1; S = 1; P = 56; Q = 56; C = 2; K = 256; N = 1; Wstride = 1; };\n";
 
 Specification read(const std::string& text, const std::string& name = "old.cfg") {
   return Documents::gather({source(text, name)}, {}).read();
@@ -59,8 +60,9 @@ TEST(FirstForm, EnergiesAreRatiosToAMultiplicationOf16Bit) {
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.update_pj, 200);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 1);
   EXPECT_TRUE(said(all, "O2032"));
-  const Specification narrow = read(
-      replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") + kFirstFormProblem);
+  const Specification narrow =
+      read(replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") +
+           kFirstFormProblem);
   EXPECT_DOUBLE_EQ(narrow.chip->compute.compute_pj, 0.25);
 }
 
@@ -105,7 +107,8 @@ mapspace = { template = "uber"; constraints = "two";
     of_buffer += one.kind == nest::Constraint::Kind::kKeep && one.level == 1 ? 1 : 0;
   EXPECT_EQ(of_buffer, 2);
   EXPECT_FALSE(said(all, "O0513"));
-  const base::Codes codes = base::codes_of([&] { read(kChip + kFirstFormProblem + replaced(lists, "\"two\"", "\"three\"")); });
+  const base::Codes codes =
+      base::codes_of([&] { read(kChip + kFirstFormProblem + replaced(lists, "\"two\"", "\"three\"")); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0500") != codes.end());
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 using nest::Constraint;
 
-const std::string kGoldenSpaceSeeds = base::kShared.string() + "/seeds/timeloop-experiments/";
-const std::string kGoldenSpaceGoldens = base::kShared.string() + "/goldens/nest/";
+const std::string kSeedProjects = base::kShared.string() + "/seeds/timeloop-experiments/";
+const std::string kNestGoldens = base::kShared.string() + "/goldens/nest/";
 
 struct Case {
   Architecture architecture;
@@ -108,14 +108,14 @@ std::string errors(const base::Diagnostics& found) {
 }
 
 std::vector<std::string> gemmini(const std::string& layer, bool normalisation) {
-  const std::string folder = kGoldenSpaceSeeds + "transformer_gemmini/";
+  const std::string folder = kSeedProjects + "transformer_gemmini/";
   return {folder + (normalisation ? "arch/system_gemmini_NOs.yaml" : "arch/system_gemmini.yaml"),
           folder + (normalisation ? "constraints/constraints_NOs.yaml" : "constraints/constraints.yaml"),
           folder + "layers/" + layer + "_layer.yaml", folder + "mapper/variables.yaml", folder + "mapper/mapper.yaml"};
 }
 
 std::vector<std::string> pim(const std::string& layer, bool normalisation) {
-  const std::string folder = kGoldenSpaceSeeds + "transformer_pim/";
+  const std::string folder = kSeedProjects + "transformer_pim/";
   return {folder + (normalisation ? "arch_v0.4/system_PIM_NOs.yaml" : "arch_v0.4/system_PIM.yaml"),
           folder + (normalisation ? "constraints_v0.4/constraints_NOs.yaml" : "constraints_v0.4/constraints.yaml"),
           folder + "layers/" + layer + "_layer.yaml", folder + "mapper/variables.yaml", folder + "mapper/mapper.yaml"};
@@ -151,7 +151,7 @@ TEST(GoldenSpace, RawDocumentsMeanWhatTimeloopsFrontEndMadeOfThem) {
   for (const Pair& pair : pairs()) {
     SCOPED_TRACE(pair.golden);
     const auto raw = load(pair.raw, pair.variables);
-    const auto processed = load({kGoldenSpaceGoldens + pair.golden + "/input.yaml"});
+    const auto processed = load({kNestGoldens + pair.golden + "/input.yaml"});
     EXPECT_EQ(errors(raw->found), "");
     EXPECT_EQ(errors(processed->found), "");
     EXPECT_FALSE(raw->architecture.v3);
@@ -165,7 +165,7 @@ TEST(GoldenSpace, RawDocumentsMeanWhatTimeloopsFrontEndMadeOfThem) {
 TEST(GoldenSpace, EveryGoldenMappingReadsAndWritesBackToTheLetter) {
   ORRERY_NEEDS_SHARED();
   int mappings = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(kGoldenSpaceGoldens)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kNestGoldens)) {
     if (entry.path().filename() != "map.yaml") continue;
     const std::filesystem::path input = entry.path().parent_path() / "input.yaml";
     if (!std::filesystem::exists(input)) continue;
@@ -191,7 +191,7 @@ TEST(GoldenSpace, EveryGoldenMappingReadsAndWritesBackToTheLetter) {
 TEST(GoldenSpace, TheSeedMappingOfGemminiNamesContainers) {
   ORRERY_NEEDS_SHARED();
   auto files = gemmini("old/KQV", false);
-  files.push_back(kGoldenSpaceSeeds + "transformer_gemmini/mapper/mapping.yaml");
+  files.push_back(kSeedProjects + "transformer_gemmini/mapper/mapping.yaml");
   const auto loaded = load(files, "{EMBEDDING: 1024, SEQ_LENGTH: 4096, EMBEDDING_3: 3072}");
   base::Diagnostics found;
   const nest::Mapping mapping =
@@ -204,7 +204,7 @@ TEST(GoldenSpace, TheSeedMappingOfGemminiNamesContainers) {
 // Chips whose own constraint files repeat what their nodes say, some in other words.
 TEST(GoldenSpace, TheOtherSeedChipsReadWithTheirConstraints) {
   ORRERY_NEEDS_SHARED();
-  const std::string folder = kGoldenSpaceSeeds + "transformer_gemmini/";
+  const std::string folder = kSeedProjects + "transformer_gemmini/";
   const std::vector<std::pair<const char*, const char*>> chips = {
       {"gemmini", "constraints_gemmini"},   {"eyeriss", "constraints_eyeriss"}, {"simba", "constraints_simba"},
       {"simba_right", "constraints_simba"}, {"tpu", "constraints_tpu"},         {"gemmini_realistic", "constraints"}};
@@ -230,7 +230,7 @@ TEST(GoldenSpace, HandWrittenV3FilesReadWithTheirConstraints) {
   for (const auto& files : cases) {
     SCOPED_TRACE(files[0]);
     std::vector<std::string> paths;
-    for (const std::string& file : files) paths.push_back(kGoldenSpaceSeeds + file);
+    for (const std::string& file : files) paths.push_back(kSeedProjects + file);
     const auto loaded = load(paths);
     EXPECT_EQ(errors(loaded->found), "");
     EXPECT_TRUE(loaded->architecture.v3);

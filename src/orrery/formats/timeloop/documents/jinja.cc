@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <utility>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/documents/template_paths.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 #include "orrery/formats/timeloop/expressions/python_arithmetic.h"
@@ -35,13 +35,8 @@ constexpr std::string_view kPlaceholder = "orrery__included__value__";
 TemplateValue defined_value(const std::string& text) {
   if (text == "True" || text == "true" || text == "False" || text == "false" || text == "None")
     return TemplateValue::of(*python::constant(text));
-  const char* end = text.data() + text.size();
-  base::Count whole = 0;
-  if (const auto [stop, error] = std::from_chars(text.data(), end, whole); error == std::errc() && stop == end)
-    return TemplateValue::number(whole);
-  double real = 0;
-  if (const auto [stop, error] = std::from_chars(text.data(), end, real); error == std::errc() && stop == end)
-    return TemplateValue::of(real);
+  if (const auto whole = base::parse_number<base::Count>(text)) return TemplateValue::number(*whole);
+  if (const auto real = base::parse_number<double>(text)) return TemplateValue::of(*real);
   return TemplateValue::text(text);
 }
 
@@ -76,8 +71,7 @@ class Expander {
     base::Diagnostics errors;
     for (const base::Diagnostic& diagnostic : own.all()) {
       const bool error = diagnostic.severity == base::Severity::kError;
-      base::Diagnostic& copy = error ? errors.error("", "") : found_.warning("", "");
-      copy = diagnostic;
+      base::Diagnostic& copy = (error ? errors : found_).add(diagnostic);
       if (const base::Location& where = diagnostic.primary.where; where.line > 0 && copy.code == "O0101")
         copy.note(
             fmt::format("line {} of what the template renders to: `{}`", where.line, line_of(*shown, where.line)));
@@ -275,14 +269,12 @@ class Expander {
   void fill(yaml::Node& node) {
     const std::size_t at = node.is_scalar() ? node.scalar.find(kPlaceholder) : std::string::npos;
     if (at != std::string::npos) {
-      const char* begin = node.scalar.data() + at + kPlaceholder.size();
-      const char* end = node.scalar.data() + node.scalar.size();
-      std::size_t number = 0;
-      const auto [stop, error] = std::from_chars(begin, end, number);
-      if (at != 0 || stop != end || error != std::errc() || number >= values_.size())
+      const auto number =
+          base::parse_number<std::size_t>(std::string_view(node.scalar).substr(at + kPlaceholder.size()));
+      if (at != 0 || !number || *number >= values_.size())
         base::fail("O0113", "an included value stands within a text", node.where,
                    "let it stand alone as a value, or take the text: `include_text('file')`");
-      node = values_[number];
+      node = values_[*number];
       return;
     }
     for (yaml::Node& item : node.items) fill(item);
@@ -348,7 +340,7 @@ std::vector<yaml::Node> expand_template(const File& file, const TemplateOptions&
   try {
     return Expander(beside(options, {file}), file, included, found).documents(file, {});
   } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    found.append(error.diagnostics);
     return {};
   }
 }

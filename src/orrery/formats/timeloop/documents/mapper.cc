@@ -16,7 +16,7 @@ using nest::Metric;
 
 constexpr base::Count kMostThreads = 4096;
 
-const std::vector<std::string>& known_keys() {
+const std::vector<std::string>& mapper_keys() {
   static const std::vector<std::string> kKeys = {"version",
                                                  "optimization_metrics",
                                                  "optimization_metric",
@@ -120,7 +120,7 @@ MapperOptions read_mapper(const yaml::Node& mapper, const Scope& variables, base
     found.error("O0800", "`mapper` must be a map", mapper.where);
     return options;
   }
-  warn_unknown_keys(mapper, known_keys(), "O0802", "`mapper`", found);
+  warn_unknown_keys(mapper, mapper_keys(), "O0802", "`mapper`", found);
   ObjectiveReader objective(found);
   if (const yaml::Node* metrics = mapper.find("optimization_metrics")) objective.read(*metrics);
   if (const yaml::Node* metric = mapper.find("optimization_metric"); metric && objective.objective.empty())

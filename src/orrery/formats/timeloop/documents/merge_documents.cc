@@ -14,7 +14,7 @@ namespace {
 
 using Entry = yaml::Node::Entry;
 
-const std::vector<std::string>& known_keys_of_merge_documents() {
+const std::vector<std::string>& top_level_keys() {
   static const std::vector<std::string> kKeys = {"architecture",
                                                  "compound_components",
                                                  "components",
@@ -161,7 +161,7 @@ void join_list(yaml::Node& variables, base::Diagnostics& found) {
       merge_variables(joined, item, found);
       continue;
     }
-    found.error("O0115", "an item of the list `variables` is no map of names to values", item.where)
+    found.error("O0115", "an item of the list `variables` is not a map of names to values", item.where)
         .hint("write `- NAME: VALUE`, or `variables` as one map");
   }
   variables = std::move(joined);
@@ -192,7 +192,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
   }
   if (!document.is_map()) {
     found.error("O0114", "the document has no top-level keys", document.where)
-        .note("a Timeloop document is a map with keys such as " + quoted_list(std::span(known_keys_of_merge_documents()).first(5)))
+        .note("a Timeloop document is a map with keys such as " + quoted_list(std::span(top_level_keys()).first(5)))
         .hint(document.where.file == nullptr ? std::string() : base::other_text_format(document.where.file->text));
     return;
   }
@@ -210,10 +210,10 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
     if (key.find("ignore") != std::string::npos) continue;                    // the user's own: Timeloop's rule
     if (key == "arch") entry.key = key = "architecture";                      // the first form's name
     if (key == "extra_mapping_constraints") entry.key = key = "constraints";  // timeloopfe adds them up, too
-    if (std::find(known_keys_of_merge_documents().begin(), known_keys_of_merge_documents().end(), key) == known_keys_of_merge_documents().end()) {
+    if (std::find(top_level_keys().begin(), top_level_keys().end(), key) == top_level_keys().end()) {
       auto& diagnostic =
           found.warning("O0112", fmt::format("the top-level key `{}` has no meaning here", entry.key), entry.key_where);
-      suggest(diagnostic, entry.key, known_keys_of_merge_documents(), "known keys");
+      suggest(diagnostic, entry.key, top_level_keys(), "known keys");
       continue;
     }
     if (key == "globals") warn_of_environment(entry.value, found);

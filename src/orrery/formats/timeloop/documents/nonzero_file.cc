@@ -12,12 +12,13 @@
 #include "orrery/formats/timeloop/documents/nonzero_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -46,17 +47,13 @@ std::optional<std::vector<std::string_view>> words_of(std::string_view line, cha
 
 template <typename Number>
 std::optional<Number> number(std::string_view word) {
-  Number value{};
-  if (word.starts_with('+')) word.remove_prefix(1);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
+  return base::parse_number<Number>(word.substr(word.starts_with('+') ? 1 : 0));
 }
 
 class NonzeroFileReader {
  public:
   NonzeroFileReader(const std::shared_ptr<const base::SourceFile>& file, const std::string& tensor,
-         const std::vector<Count>& bounds, base::Diagnostics& found)
+                    const std::vector<Count>& bounds, base::Diagnostics& found)
       : file_(file), tensor_(tensor), bounds_(bounds), found_(found), rest_(file->text) {
     if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
   }
@@ -105,9 +102,9 @@ class NonzeroFileReader {
       for (const std::string_view word : *words)
         if (const auto value = number<Count>(word)) place.push_back(*value);
       if (place.size() != words->size() || place.size() != bounds_.size()) {
-        fail(number_, "has a line that is no place")
+        fail(number_, "has a line that is not a place")
             .note(fmt::format("a line has one whole number, counted from 0, for each of the {} rank{} of `{}`",
-                              bounds_.size(), bounds_.size() == 1 ? "" : "s", tensor_));
+                              bounds_.size(), base::plural(bounds_.size()), tensor_));
         return false;
       }
       if (!put(place)) return false;
@@ -163,7 +160,7 @@ class NonzeroFileReader {
         zero = zero && good && *value == 0;
       }
       if (!good) {
-        fail(number_, "has a line that is no entry")
+        fail(number_, "has a line that is not an entry")
             .note("an entry is its row and column, counted from 1, and its value");
         return false;
       }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/architecture.h"
 #include "orrery/formats/timeloop/architecture/unread.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
@@ -47,10 +47,8 @@ yaml::Node* child(yaml::Node& node, std::string_view step, std::vector<std::stri
   }
   if (!node.is_sequence()) return nullptr;
   if (yaml::Node* item = named_item(node, step, names)) return item;
-  std::size_t index = 0;
-  const auto [stop, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-  if (error == std::errc() && stop == step.data() + step.size() && index < node.items.size()) return &node.items[index];
-  return nullptr;
+  const auto index = base::parse_number<std::size_t>(step);
+  return index && *index < node.items.size() ? &node.items[*index] : nullptr;
 }
 
 // `arch.NAME.KEY` is short for a key of a node of the architecture, wherever it lies: of the node itself, of its
@@ -159,7 +157,7 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
   auto documents = yaml::parse(padded, base::Severity::kError, trouble);
   if (documents.empty() && !trouble.has_errors()) documents.emplace_back();
   if (trouble.has_errors() || documents.size() != 1) {
-    found.error("O0111", fmt::format("`{}` is no YAML value", value), first_of_value);
+    found.error("O0111", fmt::format("`{}` is not a YAML value", value), first_of_value);
     return;
   }
 
@@ -202,7 +200,7 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
     }
     if (node == nullptr) {
       if (walked.empty() && std::find(names.begin(), names.end(), step) != names.end()) {
-        found.error("O0111", fmt::format("`{}` is no key of `{}`", path, step), shown.path())
+        found.error("O0111", fmt::format("`{}` is not a key of `{}`", path, step), shown.path())
             .hint(fmt::format("add the key to change: `{}.KEY=VALUE`", path));
         return;
       }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/constraints/directive_text.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -33,11 +34,6 @@ struct Coefficient {
 };
 
 // The whole reading, so that its steps share what they have learnt.
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 class ProblemReader {
  public:
   ProblemReader(const yaml::Node& problem, const Scope& variables, base::Diagnostics& found, bool ignore_densities)
@@ -427,7 +423,7 @@ class ProblemReader {
     std::string near;
     const auto consider = [&](const std::string& name, bool is_given) {
       if (!is_given) absent.push_back(name);
-      if (same_letters(entry.key, name)) near = name;
+      if (base::same_letters(entry.key, name)) near = name;
     };
     for (std::size_t d = 0; d < given.size(); ++d) consider(einsum_.dimensions[d].name, given[d]);
     for (const Coefficient& c : coefficients_) consider(c.name, instance_->find(c.name) != nullptr);

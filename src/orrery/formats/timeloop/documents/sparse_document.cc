@@ -1,12 +1,12 @@
 #include "orrery/formats/timeloop/documents/sparse_document.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
@@ -68,7 +68,8 @@ std::vector<Directive> directives_of(const yaml::Node* document, const Architect
 
 class SparseDocumentReader {
  public:
-  SparseDocumentReader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope, base::Diagnostics& found)
+  SparseDocumentReader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& scope,
+                       base::Diagnostics& found)
       : architecture_(architecture), chip_(architecture.chip), einsum_(einsum), scope_(scope), found_(found) {
     for (const workload::Dataspace& dataspace : einsum.dataspaces) tensors_.push_back(dataspace.name);
     for (const workload::Dimension& dimension : einsum.dimensions) dimensions_.push_back(dimension.name);
@@ -159,7 +160,7 @@ class SparseDocumentReader {
     }
     const int s = einsum_.dataspace_index(name->scalar);
     if (s >= 0) return s;
-    base::Diagnostic& error = found_.error("O2028", fmt::format("`{}` is no dataspace", name->scalar), name->where);
+    base::Diagnostic& error = found_.error("O2028", fmt::format("`{}` is not a dataspace", name->scalar), name->where);
     suggest(error, name->scalar, tensors_, "dataspaces");
     return std::nullopt;
   }
@@ -201,7 +202,7 @@ class SparseDocumentReader {
         const std::string text = plain_key(as_string(*order, scope_, "rank_application_order", found_).value_or(""));
         format.inner_to_outer = text == "inner_to_outer";
         if (text != "inner_to_outer" && text != "outer_to_inner")
-          found_.error("O2028", fmt::format("`{}` is no order of ranks", text), order->where)
+          found_.error("O2028", fmt::format("`{}` is not an order of ranks", text), order->where)
               .hint("it is `outer_to_inner` or `inner_to_outer`");
       }
       bool good = true;
@@ -235,12 +236,11 @@ class SparseDocumentReader {
       found_.error("O2028", "a rank has no `format`", node.where).hint("formats are UOP, CP, RLE, B and UB");
       return std::nullopt;
     }
-    std::string upper = name->scalar;
-    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string upper = base::upper(name->scalar);
     const auto at = std::find(kFormats.begin(), kFormats.end(), upper);
     if (at == kFormats.end()) {
       base::Diagnostic& error =
-          found_.error("O2028", fmt::format("`{}` is no format of a rank", name->scalar), name->where);
+          found_.error("O2028", fmt::format("`{}` is not a format of a rank", name->scalar), name->where);
       suggest(error, name->scalar, kFormats, "formats");
       return std::nullopt;
     }
@@ -266,7 +266,8 @@ class SparseDocumentReader {
         for (const yaml::Node& id : list.items) {
           const int d = einsum_.dimension_index(id.scalar);
           if (d < 0) {
-            base::Diagnostic& error = found_.error("O2028", fmt::format("`{}` is no dimension", id.scalar), id.where);
+            base::Diagnostic& error =
+                found_.error("O2028", fmt::format("`{}` is not a dimension", id.scalar), id.where);
             suggest(error, id.scalar, dimensions_, "dimensions");
           } else {
             rule.push_back(d);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::timeloop::python {
 namespace {
@@ -162,17 +162,11 @@ const Function* find_function(std::string_view name) {
   return found == kFunctions.end() ? nullptr : &*found;
 }
 
-Value parse_number(const std::string& text, bool whole_only, const std::string& what) {
-  const char* begin = text.data();
-  const char* end = begin + text.size();
+Value number_in(const std::string& text, bool whole_only, const std::string& what) {
   if (whole_only) {
-    Count result = 0;
-    const auto [stop, error] = std::from_chars(begin, end, result);
-    if (error == std::errc() && stop == end) return result;
-  } else {
-    double result = 0;
-    const auto [stop, error] = std::from_chars(begin, end, result);
-    if (error == std::errc() && stop == end) return finite(result, what);
+    if (const auto whole = base::parse_number<Count>(text)) return *whole;
+  } else if (const auto real = base::parse_number<double>(text)) {
+    return finite(*real, what);
   }
   raise("O0204", what + ": the text is not a number");
 }
@@ -255,7 +249,7 @@ Value call(std::string_view name, std::span<const Value> arguments) {
           fmt::format("`{}` takes {} argument{}, but is given {}", name,
                       function->least == function->most ? fmt::format("{}", function->least)
                                                         : fmt::format("{} to {}", function->least, function->most),
-                      function->most == 1 ? "" : "s", arguments.size()));
+                      base::plural(function->most), arguments.size()));
   }
   std::string what = fmt::format("{}(", name);
   for (std::size_t i = 0; i < arguments.size(); ++i) what += (i > 0 ? ", " : "") + describe(arguments[i]);
@@ -264,7 +258,7 @@ Value call(std::string_view name, std::span<const Value> arguments) {
   const Value& first = arguments.front();
   if (name == "str") return is_text(first) ? first : Value{describe(first)};
   if (is_text(first) && (name == "int" || name == "float")) {
-    return parse_number(std::get<std::string>(first), name == "int", what);
+    return number_in(std::get<std::string>(first), name == "int", what);
   }
   for (const Value& argument : arguments) {
     if (!is_number(argument)) {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::timeloop {
 namespace {
 
@@ -52,8 +54,7 @@ std::optional<UnitMistake> unit_mistake(std::string_view text, std::string_view 
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  while (!unit.empty() && unit.back() == ' ') unit.remove_suffix(1);
+  unit = base::trimmed(unit, " ");
   if (unit.empty()) return std::nullopt;
 
   std::string_view per;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::timeloop::jinja {
 namespace {
@@ -167,7 +168,7 @@ class Renderer {
     }
     TemplateValue* space = find(name.substr(0, dot));
     if (space == nullptr || !space->names_space)
-      refuse(statement.where, fmt::format("`{}` is no namespace, so `{}` cannot be set", name.substr(0, dot), name),
+      refuse(statement.where, fmt::format("`{}` is not a namespace, so `{}` cannot be set", name.substr(0, dot), name),
              fmt::format("make one before: `{{% set {} = namespace() %}}`", name.substr(0, dot)));
     if (value.kind == Kind::kMap || value.kind == Kind::kList)
       refuse(statement.where, "a namespace holds numbers and texts here", "");
@@ -324,7 +325,7 @@ class Renderer {
       pay(expression, object, arguments);
       return checked(function.where, [&] { return call_method(function.name, object, arguments); });
     }
-    if (function.kind != Expression::Kind::kName) refuse(function.where, "this is no function");
+    if (function.kind != Expression::Kind::kName) refuse(function.where, "this is not a function");
     const TemplateValue* known = find(function.name);
     if (known == nullptr) demand_function(function);
     const TemplateArguments arguments = arguments_of(expression);
@@ -356,7 +357,7 @@ class Renderer {
     const std::size_t parameters = macro.names.size() - 1;
     if (arguments.values.size() > parameters)
       refuse(where, fmt::format("`{}` takes {} argument{}, but is given {}", macro.names[0], parameters,
-                                parameters == 1 ? "" : "s", arguments.values.size()));
+                                base::plural(parameters), arguments.values.size()));
     for (const auto& [name, value] : arguments.named)
       if (std::find(macro.names.begin() + 1, macro.names.end(), name) == macro.names.end())
         refuse(where, fmt::format("`{}` has no parameter `{}`", macro.names[0], name));

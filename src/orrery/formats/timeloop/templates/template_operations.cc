@@ -10,7 +10,6 @@
 namespace orrery::formats::timeloop::jinja {
 namespace {
 
-using TemplateOperationsKind = TemplateValue::Kind;
 using T = TemplateValue;
 
 constexpr std::size_t kMostItems = 8000;
@@ -21,7 +20,7 @@ T bounded_text(std::string text) {
 }
 
 const T& defined(const T& value) {
-  if (value.kind == TemplateOperationsKind::kUndefined)
+  if (value.kind == TemplateValue::Kind::kUndefined)
     throw OperationError{
         fmt::format("`{}` has no value", value.missing),
         fmt::format("give it one: `--define {0}=...`, or a default: `{0}|default(...)`", value.missing)};
@@ -30,8 +29,8 @@ const T& defined(const T& value) {
 
 Value scalar(const T& value, std::string_view op) {
   defined(value);
-  if (value.kind == TemplateOperationsKind::kIncluded) return value.included->text();
-  if (value.kind != TemplateOperationsKind::kScalar)
+  if (value.kind == TemplateValue::Kind::kIncluded) return value.included->text();
+  if (value.kind != TemplateValue::Kind::kScalar)
     throw OperationError{fmt::format("`{}` takes numbers and texts, but this is {}", op, kind_of(value)), ""};
   return value.scalar;
 }
@@ -52,11 +51,12 @@ const std::string& text(const T& value, std::string_view who) {
 }
 
 bool is_number(const T& value) {
-  return value.kind == TemplateOperationsKind::kScalar && !value.is_text() && !std::holds_alternative<std::monostate>(value.scalar);
+  return value.kind == TemplateValue::Kind::kScalar && !value.is_text() &&
+         !std::holds_alternative<std::monostate>(value.scalar);
 }
 
 base::Count whole(const T& value, std::string_view who) {
-  if (value.kind == TemplateOperationsKind::kScalar) {
+  if (value.kind == TemplateValue::Kind::kScalar) {
     if (const auto* count = std::get_if<base::Count>(&value.scalar)) return *count;
     if (const auto* truth = std::get_if<bool>(&value.scalar)) return *truth ? 1 : 0;
   }
@@ -64,9 +64,9 @@ base::Count whole(const T& value, std::string_view who) {
 }
 
 bool contains(const T& inside, const T& wanted) {
-  if (inside.kind == TemplateOperationsKind::kList)
+  if (inside.kind == TemplateValue::Kind::kList)
     return std::any_of(inside.list->begin(), inside.list->end(), [&](const T& item) { return equal(item, wanted); });
-  if (inside.kind == TemplateOperationsKind::kMap) return wanted.is_text() && inside.find(*wanted.as_text()) != nullptr;
+  if (inside.kind == TemplateValue::Kind::kMap) return wanted.is_text() && inside.find(*wanted.as_text()) != nullptr;
   return text(inside, "in").find(text(wanted, "in")) != std::string::npos;
 }
 
@@ -180,7 +180,7 @@ T indented(const std::string& text, const TemplateArguments& arguments) {
 [[noreturn]] void no_such(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
   std::string all;
   for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
-  throw OperationError{fmt::format("`{}` is no {} that is known here", name, what),
+  throw OperationError{fmt::format("`{}` is not a known {}", name, what),
                        base::did_you_mean(std::string(name), known, fmt::format("known: {}", all))};
 }
 
@@ -200,7 +200,7 @@ TemplateValue apply_operator(std::string_view op, const TemplateValue& a, const 
   if (op == "!=") return T::truth(!equal(a, b));
   if (op == "in") return T::truth(contains(b, a));
   if (op == "+" && a.is_text() && b.is_text()) return bounded_text(*a.as_text() + *b.as_text());
-  if (op == "+" && a.kind == TemplateOperationsKind::kList && b.kind == TemplateOperationsKind::kList) {
+  if (op == "+" && a.kind == TemplateValue::Kind::kList && b.kind == TemplateValue::Kind::kList) {
     if (a.list->size() + b.list->size() > kMostItems) throw OperationError{"the list grows beyond 8000 items", ""};
     List both = *a.list;
     both.insert(both.end(), b.list->begin(), b.list->end());
@@ -276,16 +276,20 @@ bool apply_test(std::string_view name, const TemplateValue& value, const Templat
   static const std::vector<std::string> kKnown = {"defined", "undefined", "none",        "string",   "number",
                                                   "integer", "boolean",   "mapping",     "sequence", "iterable",
                                                   "even",    "odd",       "divisibleby", "in",       "eq"};
-  if (name == "defined") return value.kind != TemplateOperationsKind::kUndefined;
-  if (name == "undefined") return value.kind == TemplateOperationsKind::kUndefined;
+  if (name == "defined") return value.kind != TemplateValue::Kind::kUndefined;
+  if (name == "undefined") return value.kind == TemplateValue::Kind::kUndefined;
   defined(value);
-  if (name == "none") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<std::monostate>(value.scalar);
+  if (name == "none")
+    return value.kind == TemplateValue::Kind::kScalar && std::holds_alternative<std::monostate>(value.scalar);
   if (name == "string") return value.is_text();
   if (name == "number") return is_number(value);
-  if (name == "integer") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<base::Count>(value.scalar);
-  if (name == "boolean") return value.kind == TemplateOperationsKind::kScalar && std::holds_alternative<bool>(value.scalar);
-  if (name == "mapping") return value.kind == TemplateOperationsKind::kMap;
-  if (name == "sequence" || name == "iterable") return value.is_text() || value.size() > 0 || value.kind == TemplateOperationsKind::kList;
+  if (name == "integer")
+    return value.kind == TemplateValue::Kind::kScalar && std::holds_alternative<base::Count>(value.scalar);
+  if (name == "boolean")
+    return value.kind == TemplateValue::Kind::kScalar && std::holds_alternative<bool>(value.scalar);
+  if (name == "mapping") return value.kind == TemplateValue::Kind::kMap;
+  if (name == "sequence" || name == "iterable")
+    return value.is_text() || value.size() > 0 || value.kind == TemplateValue::Kind::kList;
   if (name == "even" || name == "odd") return (whole(value, name) % 2 == 0) == (name == "even");
   const T* other = arguments.find(0, "");
   if (name == "divisibleby" && other != nullptr) {
@@ -303,7 +307,7 @@ TemplateValue call_method(std::string_view name, const TemplateValue& value, con
                                                   "lower", "strip",   "startswith", "endswith",  "split",
                                                   "join",  "replace", "title",      "capitalize"};
   defined(value);
-  if (value.kind == TemplateOperationsKind::kMap && !value.names_space) {
+  if (value.kind == TemplateValue::Kind::kMap && !value.names_space) {
     if (name == "get") {
       const T* key = arguments.find(0, "key");
       const T* other = arguments.find(1, "default");
@@ -342,11 +346,11 @@ TemplateValue call_method(std::string_view name, const TemplateValue& value, con
 TemplateValue item_of(const TemplateValue& value, const TemplateValue& key) {
   defined(value);
   defined(key);
-  if (value.kind == TemplateOperationsKind::kMap) {
+  if (value.kind == TemplateValue::Kind::kMap) {
     const T* held = value.find(text_of(key));
     return held != nullptr ? *held : T::undefined(text_of(key));
   }
-  if (!value.is_text() && value.kind != TemplateOperationsKind::kList)
+  if (!value.is_text() && value.kind != TemplateValue::Kind::kList)
     throw OperationError{fmt::format("{} has no items", kind_of(value)), ""};
   base::Count index = whole(key, "[]");
   const auto size = static_cast<base::Count>(value.size());
@@ -359,9 +363,9 @@ TemplateValue item_of(const TemplateValue& value, const TemplateValue& key) {
 List items_of(const TemplateValue& value) {
   defined(value);
   if (value.names_space) throw OperationError{"a namespace is not gone through; ask for its entries by name", ""};
-  if (value.kind == TemplateOperationsKind::kList) return *value.list;
+  if (value.kind == TemplateValue::Kind::kList) return *value.list;
   List out;
-  if (value.kind == TemplateOperationsKind::kMap) {
+  if (value.kind == TemplateValue::Kind::kMap) {
     for (const auto& entry : *value.map) out.push_back(T::text(entry.first));
     return out;
   }

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/expressions/python_arithmetic.h"
 #include "orrery/formats/timeloop/templates/template_tokens.h"
 
@@ -19,7 +19,6 @@ namespace orrery::formats::timeloop::jinja {
 namespace {
 
 using TemplateSyntaxExpression = TemplateExpression;
-using TemplateSyntaxKind = TemplateSyntaxExpression::Kind;
 
 constexpr int kMaxNesting = 64;
 
@@ -116,7 +115,7 @@ class Parser {
     if (word == "include") return include(std::move(made));
     if (word.starts_with("end") || word == "else" || word == "elif")
       refuse(made.where, fmt::format("`{}` stands here without what it belongs to", word), "");
-    refuse(made.where, fmt::format("`{}`: this statement of Jinja is not read here", word),
+    refuse(made.where, fmt::format("`{}`: this Jinja statement is not supported", word),
            "known: set, if, for, macro, include, raw");
   }
 
@@ -213,8 +212,8 @@ class Parser {
   // `{% include 'file' %}` is `{{ include_text('file') }}`.
   Statement include(Statement made) {
     made.kind = Statement::Kind::kPrint;
-    TemplateSyntaxExpression call = node(TemplateSyntaxKind::kCall, made.where);
-    TemplateSyntaxExpression function = node(TemplateSyntaxKind::kName, made.where);
+    TemplateSyntaxExpression call = node(TemplateSyntaxExpression::Kind::kCall, made.where);
+    TemplateSyntaxExpression function = node(TemplateSyntaxExpression::Kind::kName, made.where);
     function.name = "include_text";
     call.parts.push_back(std::move(function));
     call.parts.push_back(expression());
@@ -223,14 +222,15 @@ class Parser {
     return made;
   }
 
-  static TemplateSyntaxExpression node(TemplateSyntaxKind kind, const base::Location& where) {
+  static TemplateSyntaxExpression node(TemplateSyntaxExpression::Kind kind, const base::Location& where) {
     TemplateSyntaxExpression made;
     made.kind = kind;
     made.where = where;
     return made;
   }
-  static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a, TemplateSyntaxExpression b) {
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kBinary, where);
+  static TemplateSyntaxExpression binary(std::string op, const base::Location& where, TemplateSyntaxExpression a,
+                                         TemplateSyntaxExpression b) {
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kBinary, where);
     made.name = std::move(op);
     made.parts.push_back(std::move(a));
     made.parts.push_back(std::move(b));
@@ -241,7 +241,7 @@ class Parser {
   TemplateSyntaxExpression whole_expression() {
     TemplateSyntaxExpression first = expression();
     if (!look().is(",")) return first;
-    TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, first.where);
+    TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, first.where);
     list.parts.push_back(std::move(first));
     while (take_sign(",")) list.parts.push_back(expression());
     return list;
@@ -250,7 +250,7 @@ class Parser {
     const Nested nested(*this);
     TemplateSyntaxExpression value = either();
     while (look().is_name("if")) {
-      TemplateSyntaxExpression choice = node(TemplateSyntaxKind::kChoice, take().where);
+      TemplateSyntaxExpression choice = node(TemplateSyntaxExpression::Kind::kChoice, take().where);
       choice.parts.push_back(either());
       choice.parts.push_back(std::move(value));
       if (take_name("else")) choice.parts.push_back(expression());
@@ -277,7 +277,7 @@ class Parser {
   TemplateSyntaxExpression negation() {
     if (!look().is_name("not")) return comparison();
     const Nested nested(*this);
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, take().where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kUnary, take().where);
     made.name = "not";
     made.parts.push_back(negation());
     return made;
@@ -317,7 +317,7 @@ class Parser {
   TemplateSyntaxExpression signed_value(bool with_filters) {
     const Nested nested(*this);
     if (look().is("-") || look().is("+")) {
-      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kUnary, look().where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kUnary, look().where);
       made.name = take().raw;
       made.parts.push_back(signed_value(false));
       return with_filters ? filters(std::move(made)) : made;
@@ -334,7 +334,7 @@ class Parser {
                               ? python::constant(token.raw == "none" ? "None" : token.raw)
                               : std::nullopt)
         return literal(token.where, TemplateValue::of(*constant));
-      TemplateSyntaxExpression made = node(TemplateSyntaxKind::kName, token.where);
+      TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kName, token.where);
       made.name = token.raw;
       return made;
     }
@@ -348,11 +348,11 @@ class Parser {
       ++at_;
       if (look().is(")")) {
         ++at_;
-        return node(TemplateSyntaxKind::kList, token.where);
+        return node(TemplateSyntaxExpression::Kind::kList, token.where);
       }
       TemplateSyntaxExpression inside = expression();
       if (look().is(",")) {
-        TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
+        TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, token.where);
         list.parts.push_back(std::move(inside));
         while (take_sign(",") && !look().is(")")) list.parts.push_back(expression());
         inside = std::move(list);
@@ -362,7 +362,7 @@ class Parser {
     }
     if (token.is("[")) {
       ++at_;
-      TemplateSyntaxExpression list = node(TemplateSyntaxKind::kList, token.where);
+      TemplateSyntaxExpression list = node(TemplateSyntaxExpression::Kind::kList, token.where);
       while (!take_sign("]")) {
         if (!list.parts.empty()) expect(",");
         if (take_sign("]")) break;
@@ -372,7 +372,7 @@ class Parser {
     }
     if (token.is("{")) {
       ++at_;
-      TemplateSyntaxExpression map = node(TemplateSyntaxKind::kMap, token.where);
+      TemplateSyntaxExpression map = node(TemplateSyntaxExpression::Kind::kMap, token.where);
       while (!take_sign("}")) {
         if (!map.parts.empty()) expect(",");
         if (take_sign("}")) break;
@@ -387,21 +387,17 @@ class Parser {
     refuse(token.where, fmt::format("`{}` cannot stand here", shown(token)), "");
   }
   static TemplateSyntaxExpression literal(const base::Location& where, TemplateValue value) {
-    TemplateSyntaxExpression made = node(TemplateSyntaxKind::kLiteral, where);
+    TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kLiteral, where);
     made.value = std::move(value);
     return made;
   }
   static TemplateSyntaxExpression number(const Token& token) {
     std::string digits(token.raw);
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-    const char* end = digits.data() + digits.size();
-    base::Count whole = 0;
-    if (const auto [stop, error] = std::from_chars(digits.data(), end, whole); error == std::errc() && stop == end)
-      return literal(token.where, TemplateValue::number(whole));
-    double real = 0;
-    if (const auto [stop, error] = std::from_chars(digits.data(), end, real); error == std::errc() && stop == end)
-      return literal(token.where, TemplateValue::of(real));
-    refuse(token.where, fmt::format("`{}` is no number of 64 bits", token.raw), "");
+    if (const auto whole = base::parse_number<base::Count>(digits))
+      return literal(token.where, TemplateValue::number(*whole));
+    if (const auto real = base::parse_number<double>(digits)) return literal(token.where, TemplateValue::of(*real));
+    refuse(token.where, fmt::format("`{}` is not a number of 64 bits", token.raw), "");
   }
 
   TemplateSyntaxExpression postfix(TemplateSyntaxExpression value) {
@@ -410,7 +406,7 @@ class Parser {
       const Token& token = look();
       if (token.is(".")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kAttribute, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kAttribute, look().where);
         if (look().kind == Token::Kind::kNumber)
           made.name = take().raw;
         else
@@ -419,14 +415,14 @@ class Parser {
         value = std::move(made);
       } else if (token.is("[")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kItem, token.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kItem, token.where);
         made.parts.push_back(std::move(value));
         made.parts.push_back(expression());
         if (look().is(":")) refuse(look().where, "slices are not read here", "");
         expect("]");
         value = std::move(made);
       } else if (token.is("(")) {
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kCall, value.where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kCall, value.where);
         made.parts.push_back(std::move(value));
         arguments(made);
         value = std::move(made);
@@ -456,14 +452,14 @@ class Parser {
     for (int links = 0;; ++links) {
       if (links > kMaxNesting) refuse(look().where, fmt::format("more than {} links in a chain", kMaxNesting), "");
       if (take_sign("|")) {
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kFilter, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kFilter, look().where);
         made.name = name();
         made.parts.push_back(std::move(value));
         if (look().is("(")) arguments(made);
         value = std::move(made);
       } else if (look().is_name("is")) {
         ++at_;
-        TemplateSyntaxExpression made = node(TemplateSyntaxKind::kTest, look().where);
+        TemplateSyntaxExpression made = node(TemplateSyntaxExpression::Kind::kTest, look().where);
         made.negated = take_name("not");
         made.where = look().where;
         made.name = name();

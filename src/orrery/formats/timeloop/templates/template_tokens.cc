@@ -8,8 +8,6 @@
 namespace orrery::formats::timeloop::jinja {
 namespace {
 
-using TemplateTokensKind = Token::Kind;
-
 constexpr std::string_view kBlanks = " \t\r\n";
 
 bool is_digit(char c) {
@@ -44,7 +42,7 @@ class Tokens {
         inside(mark == "{{");
       }
     }
-    add(TemplateTokensKind::kEnd, text_.size(), text_.size());
+    add(Token::Kind::kEnd, text_.size(), text_.size());
     return std::move(tokens_);
   }
 
@@ -57,7 +55,7 @@ class Tokens {
     return {file_, static_cast<int>(line), static_cast<int>(offset - lines_[line - 1]) + 1,
             std::max(1, static_cast<int>(shown))};
   }
-  Token& add(TemplateTokensKind kind, std::size_t begin, std::size_t end) {
+  Token& add(Token::Kind kind, std::size_t begin, std::size_t end) {
     tokens_.push_back({kind, text_.substr(std::min(begin, text_.size()), end - begin), {}, place(begin, end - begin)});
     return tokens_.back();
   }
@@ -77,7 +75,7 @@ class Tokens {
       if (last == std::string_view::npos) return;
       end = begin + last + 1;
     }
-    add(TemplateTokensKind::kText, begin, end);
+    add(Token::Kind::kText, begin, end);
   }
   void pass_comment() {
     const std::size_t end = text_.find("#}", at_ + 2);
@@ -103,7 +101,7 @@ class Tokens {
     for (std::size_t end = text_.find("{%", begin); end != std::string_view::npos; end = text_.find("{%", end + 2)) {
       std::size_t after = 0;
       if (!is_word(end, "endraw", after)) continue;
-      add(TemplateTokensKind::kText, begin, end);
+      add(Token::Kind::kText, begin, end);
       at_ = after;
       return true;
     }
@@ -116,7 +114,7 @@ class Tokens {
   void inside(bool print) {
     const std::size_t start = at_;
     strip_ = false;
-    Token& open = add(print ? TemplateTokensKind::kPrint : TemplateTokensKind::kStatement, at_, at_ + 2);
+    Token& open = add(print ? Token::Kind::kPrint : Token::Kind::kStatement, at_, at_ + 2);
     const std::string_view closing = print ? "}}" : "%}";
     const std::size_t opened = tokens_.size() - 1;
     static_cast<void>(open);
@@ -132,7 +130,7 @@ class Tokens {
       const bool dash = text_[at_] == '-' || text_[at_] == '+';
       if (nesting == 0 && text_.substr(at_ + (dash ? 1 : 0), 2) == closing) {
         strip_ = text_[at_] == '-';
-        add(TemplateTokensKind::kClose, at_, at_ + (dash ? 3 : 2));
+        add(Token::Kind::kClose, at_, at_ + (dash ? 3 : 2));
         at_ += dash ? 3 : 2;
         // A whole {{ ... }} on one line is shown as such.
         if (print) tokens_[opened].where = place(start, at_ - start);
@@ -146,7 +144,7 @@ class Tokens {
     std::size_t end = at_ + 1;
     if (begins_name(c)) {
       while (end < text_.size() && (begins_name(text_[end]) || is_digit(text_[end]))) ++end;
-      add(TemplateTokensKind::kName, at_, end);
+      add(Token::Kind::kName, at_, end);
     } else if (is_digit(c)) {
       const auto more = [&](std::size_t i) {
         const char d = text_[i];
@@ -155,7 +153,7 @@ class Tokens {
                (d == '.' && i + 1 < text_.size() && is_digit(text_[i + 1]));
       };
       while (end < text_.size() && more(end)) ++end;
-      add(TemplateTokensKind::kNumber, at_, end);
+      add(Token::Kind::kNumber, at_, end);
     } else if (c == '\'' || c == '"') {
       end = string(start, mark, closing);
     } else {
@@ -164,10 +162,11 @@ class Tokens {
       if (std::find(kTwo.begin(), kTwo.end(), two) != kTwo.end()) {
         end = at_ + 2;
       } else if (std::string_view("+-*/%~()[]{}.,:|=<>").find(c) == std::string_view::npos) {
-        base::fail("O0113", fmt::format("`{}` is no sign of Jinja's expressions", text_.substr(at_, 1)), place(at_, 1));
+        base::fail("O0113", fmt::format("`{}` is not a sign of Jinja's expressions", text_.substr(at_, 1)),
+                   place(at_, 1));
       }
       nesting += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-      add(TemplateTokensKind::kSign, at_, end);
+      add(Token::Kind::kSign, at_, end);
     }
     at_ = end;
   }
@@ -187,7 +186,7 @@ class Tokens {
       at_ = start;
       never_closed(mark, closing);
     }
-    add(TemplateTokensKind::kString, at_, i + 1).text = std::move(text);
+    add(Token::Kind::kString, at_, i + 1).text = std::move(text);
     return i + 1;
   }
 

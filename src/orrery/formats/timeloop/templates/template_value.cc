@@ -9,18 +9,16 @@
 namespace orrery::formats::timeloop::jinja {
 namespace {
 
-using TemplateValueKind = TemplateValue::Kind;
-
-constexpr int kTemplateValueMostDepth = 16;
+constexpr int kMostNesting = 16;
 constexpr std::size_t kMostWeight = std::size_t{2} << 20;
 constexpr std::size_t kWeightOfOne = 256;
 
 void weigh(TemplateValue& whole, const TemplateValue& part) {
   whole.weight += kWeightOfOne + weight_of(part);
   whole.depth = std::max(whole.depth, part.depth + 1);
-  if (whole.depth > kTemplateValueMostDepth || whole.weight > kMostWeight)
+  if (whole.depth > kMostNesting || whole.weight > kMostWeight)
     throw OperationError{
-        fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20, kTemplateValueMostDepth), ""};
+        fmt::format("lists hold more than {} MiB, or nest more than {} deep", kMostWeight >> 20, kMostNesting), ""};
 }
 
 std::string quoted(const TemplateValue& value) {
@@ -36,7 +34,7 @@ void bound(const std::string& text) {
 
 TemplateValue TemplateValue::of(Value scalar) {
   TemplateValue value;
-  value.kind = TemplateValueKind::kScalar;
+  value.kind = TemplateValue::Kind::kScalar;
   value.scalar = std::move(scalar);
   return value;
 }
@@ -51,14 +49,14 @@ TemplateValue TemplateValue::truth(bool truth) {
 }
 TemplateValue TemplateValue::items(List list) {
   TemplateValue value;
-  value.kind = TemplateValueKind::kList;
+  value.kind = TemplateValue::Kind::kList;
   for (const TemplateValue& item : list) weigh(value, item);
   value.list = std::make_shared<const List>(std::move(list));
   return value;
 }
 TemplateValue TemplateValue::entries(Map map) {
   TemplateValue value;
-  value.kind = TemplateValueKind::kMap;
+  value.kind = TemplateValue::Kind::kMap;
   for (const auto& entry : map) weigh(value, entry.second);
   value.map = std::make_shared<Map>(std::move(map));
   return value;
@@ -74,19 +72,19 @@ bool TemplateValue::is_text() const {
 }
 
 const std::string* TemplateValue::as_text() const {
-  if (kind == TemplateValueKind::kIncluded) return &included->text();
-  return kind == TemplateValueKind::kScalar ? std::get_if<std::string>(&scalar) : nullptr;
+  if (kind == TemplateValue::Kind::kIncluded) return &included->text();
+  return kind == TemplateValue::Kind::kScalar ? std::get_if<std::string>(&scalar) : nullptr;
 }
 
 const TemplateValue* TemplateValue::find(std::string_view key) const {
-  if (kind != TemplateValueKind::kMap) return nullptr;
+  if (kind != TemplateValue::Kind::kMap) return nullptr;
   const auto found = std::find_if(map->begin(), map->end(), [&](const auto& entry) { return entry.first == key; });
   return found == map->end() ? nullptr : &found->second;
 }
 
 std::size_t TemplateValue::size() const {
   if (const std::string* text = as_text()) return text->size();
-  return kind == TemplateValueKind::kList ? list->size() : kind == TemplateValueKind::kMap ? map->size() : 0;
+  return kind == TemplateValue::Kind::kList ? list->size() : kind == TemplateValue::Kind::kMap ? map->size() : 0;
 }
 
 std::size_t weight_of(const TemplateValue& value) {
@@ -95,11 +93,11 @@ std::size_t weight_of(const TemplateValue& value) {
 
 bool is_true(const TemplateValue& value) {
   switch (value.kind) {
-    case TemplateValueKind::kUndefined:
+    case TemplateValue::Kind::kUndefined:
       return false;
-    case TemplateValueKind::kScalar:
+    case TemplateValue::Kind::kScalar:
       return python::truth(value.scalar);
-    case TemplateValueKind::kMacro:
+    case TemplateValue::Kind::kMacro:
       return true;
     default:
       return value.size() > 0;
@@ -108,12 +106,12 @@ bool is_true(const TemplateValue& value) {
 
 std::string text_of(const TemplateValue& value) {
   switch (value.kind) {
-    case TemplateValueKind::kUndefined:
-    case TemplateValueKind::kMacro:
+    case TemplateValue::Kind::kUndefined:
+    case TemplateValue::Kind::kMacro:
       return "";
-    case TemplateValueKind::kIncluded:
+    case TemplateValue::Kind::kIncluded:
       return value.included->text();
-    case TemplateValueKind::kList: {
+    case TemplateValue::Kind::kList: {
       std::string out = "[";
       for (const TemplateValue& item : *value.list) {
         out += (out.size() > 1 ? ", " : "") + quoted(item);
@@ -121,7 +119,7 @@ std::string text_of(const TemplateValue& value) {
       }
       return out + "]";
     }
-    case TemplateValueKind::kMap: {
+    case TemplateValue::Kind::kMap: {
       std::string out = "{";
       for (const auto& [key, item] : *value.map) {
         out += fmt::format("{}'{}': {}", out.size() > 1 ? ", " : "", key, quoted(item));
@@ -129,7 +127,7 @@ std::string text_of(const TemplateValue& value) {
       }
       return out + "}";
     }
-    case TemplateValueKind::kScalar:
+    case TemplateValue::Kind::kScalar:
       break;
   }
   if (const auto* text = std::get_if<std::string>(&value.scalar)) return *text;
@@ -148,16 +146,16 @@ bool equal(const TemplateValue& a, const TemplateValue& b) {
   if (x != nullptr && y != nullptr) return *x == *y;
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case TemplateValueKind::kScalar:
+    case TemplateValue::Kind::kScalar:
       return (x == nullptr) == (y == nullptr) && python::truth(python::binary("==", a.scalar, b.scalar));
-    case TemplateValueKind::kList:
+    case TemplateValue::Kind::kList:
       return std::equal(a.list->begin(), a.list->end(), b.list->begin(), b.list->end(), equal);
-    case TemplateValueKind::kMap:
+    case TemplateValue::Kind::kMap:
       return a.map->size() == b.map->size() && std::all_of(a.map->begin(), a.map->end(), [&](const auto& entry) {
                const TemplateValue* other = b.find(entry.first);
                return other != nullptr && equal(entry.second, *other);
              });
-    case TemplateValueKind::kMacro:
+    case TemplateValue::Kind::kMacro:
       return a.macro == b.macro;
     default:
       return false;
@@ -167,13 +165,13 @@ bool equal(const TemplateValue& a, const TemplateValue& b) {
 std::string kind_of(const TemplateValue& value) {
   if (value.is_text()) return "a text";
   switch (value.kind) {
-    case TemplateValueKind::kUndefined:
+    case TemplateValue::Kind::kUndefined:
       return "nothing";
-    case TemplateValueKind::kList:
+    case TemplateValue::Kind::kList:
       return "a list";
-    case TemplateValueKind::kMap:
+    case TemplateValue::Kind::kMap:
       return "a map";
-    case TemplateValueKind::kMacro:
+    case TemplateValue::Kind::kMacro:
       return "a macro";
     default:
       break;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 const char* dtype(const SparseBench& answer) {
   return answer.type == kernels::Type::kBf16 ? "bf16" : "fp32";
@@ -55,7 +55,7 @@ std::string sparse_bench_text(const SparseBench& answer) {
   for (const BenchedBlock& block : answer.blocks)
     out += fmt::format("Benchmark result ({}, CPU, {}, {})\n[{:.4f}]\nmean: {:.4f}, std: {:.4f}\n", block.model,
                        dtype(answer), block.tokens, fmt::join(block.groups, ", "), block.mean, block.deviation);
-  out += fmt::format("\nms, measured: {}, {} thread{}\n", answer.isa, answer.threads, answer.threads == 1 ? "" : "s");
+  out += fmt::format("\nms, measured: {}, {} thread{}\n", answer.isa, answer.threads, base::plural(answer.threads));
   for (const PublishedFigure& figure : answer.published)
     out += fmt::format("published: {}: {:g} times faster ({})\n", figure.what, figure.value, figure.source);
   return out;

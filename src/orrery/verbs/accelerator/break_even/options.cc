@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
@@ -23,9 +23,7 @@ constexpr Count kMostTokens = 16384, kMostHeads = 1024, kMostTurns = 1000;
 
 template <class Value>
 Value number_of(const std::string& option, const std::string& text, Value least, Value most, const std::string& what) {
-  Value value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  if (const auto value = base::parse_number<Value>(text, least, most)) return *value;
   misuse("O1102", fmt::format("`{} {}` must be {}", option, text, what), "give " + what);
 }
 

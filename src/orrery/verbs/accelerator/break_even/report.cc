@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
@@ -53,7 +54,7 @@ Record<D> answer_record() {
 
 std::string machine_line(const BreakEven& answer) {
   return fmt::format("{} x {} heads of {}, {}, {}, {}{}", answer.batch, answer.heads, answer.size, answer.dtype,
-                     answer.isa, answer.threads == 1 ? "1 thread" : fmt::format("{} threads", answer.threads),
+                     answer.isa, base::counted(answer.threads, "thread"),
                      answer.pytorch_version.empty() ? "" : ", PyTorch " + answer.pytorch_version);
 }
 

@@ -3,12 +3,14 @@
 #include "orrery/verbs/accelerator/design/run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <type_traits>
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/inputs/masks/sparse_limits.h"
 
@@ -104,9 +106,10 @@ class Resumed {
     }
     if (cells.size() != kCells) return std::nullopt;
     const auto number = [](std::string_view cell, auto& to) {
-      const auto [rest, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), to);
-      return failure == std::errc() && rest == cell.data() + cell.size() && std::isfinite(static_cast<double>(to)) &&
-             to >= 0;
+      using Number = std::remove_reference_t<decltype(to)>;
+      const auto value = base::parse_number<Number>(cell, 0, std::numeric_limits<Number>::max());
+      to = value.value_or(0);
+      return value.has_value();
     };
     DesignPoint p;
     if (!number(cells[6], p.cycles) || !number(cells[7], p.seconds) || !number(cells[8], p.energy_pj) ||

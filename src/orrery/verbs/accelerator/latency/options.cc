@@ -1,9 +1,9 @@
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/verbs/accelerator/latency/report.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
@@ -15,9 +15,7 @@ constexpr base::Count kMostTokens = base::Count{1} << 30;
 
 // A share above 0 and at most 1: by less, latencies would be infinite or nan.
 double share_of(const std::string& option, const std::string& text) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure == std::errc() && end == text.data() + text.size() && value > 0 && value <= 1) return value;
+  if (const auto value = base::parse_number<double>(text, 0, 1); value && *value > 0) return *value;
   misuse("O1102", fmt::format("`{} {}` must be a share above 0 and at most 1", option, text),
          "what Sanger calls sparsity is the share of pairs that is kept, 0.117 for instance");
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
@@ -11,7 +12,6 @@
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -88,10 +88,6 @@ Record<SparseRunDocument> answer_record() {
       {{"result", "Over all texts.", [](const D& d) -> const SparseRun& { return *d.answer; }, result()}});
 }
 
-std::string plural(base::Count number, const char* what, const char* more = "s") {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : more);
-}
-
 std::vector<std::string> row(const std::string& name, const masks::Measured& figures, double error, double dense,
                              double sparse) {
   return {name,
@@ -120,8 +116,9 @@ Json sparse_run_schema() {
 }
 
 std::string sparse_run_table(const SparseRun& answer) {
-  std::string out = fmt::format("{}: {}, {}, in {}\nkept: {}\n", answer.model, plural(answer.texts, "text"),
-                                plural(answer.tokens, "token"), plural(answer.batches, "batch", "es"), answer.rule);
+  std::string out = fmt::format("{}: {}, {}, in {} batch{}\nkept: {}\n", answer.model,
+                                base::counted(answer.texts, "text"), base::counted(answer.tokens, "token"),
+                                answer.batches, base::plural(answer.batches, "", "es"), answer.rule);
   if (answer.clips == ClipsFrom::kCheckpoint) out += "clip thresholds: of the checkpoint\n";
   if (answer.clips == ClipsFrom::kTexts) out += "clip thresholds: calibrated, the largest magnitudes of these texts\n";
   if (answer.ended_early) out += "ended early: these are the figures of what was done by then\n";
@@ -158,7 +155,7 @@ std::string sparse_run_table(const SparseRun& answer) {
     out += " of the published array\n";
   }
   return out + fmt::format("times are measured: {}, {}; `--json` has every head\n", answer.isa,
-                           plural(answer.threads, "thread"));
+                           base::counted(answer.threads, "thread"));
 }
 
 }  // namespace orrery::verbs

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
@@ -27,9 +27,8 @@ constexpr Count kMostSize = Count{1} << 30;
 void real(CommandLine& line, const char* name, std::optional<double>& value, const std::string& what, double most) {
   const std::string first = std::string(name).substr(0, std::string(name).find(','));
   line.meant(name, "NUMBER", what, [=, &value](const std::string& text) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || !(number > 0 && number < most))
+    const std::optional<double> number = base::parse_number<double>(text);
+    if (!number || !(*number > 0 && *number < most))
       misuse("O1102", fmt::format("`{} {}` is no number above 0 and below {:g}", first, text, most),
              fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;

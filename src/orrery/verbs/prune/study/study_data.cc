@@ -4,13 +4,13 @@
 #include "orrery/verbs/prune/study/study_data.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -108,11 +108,7 @@ fs::path demanded(const StudyTask& task, const std::string& folder, const std::v
 
 // Whole numbers from 0 on, or the classes' names; of similarities numbers from 0 to 5. Test sets have -1.
 bool is_label(const Glue& task, const std::string& text) {
-  if (task.task == Task::kRegression) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 5;
-  }
+  if (task.task == Task::kRegression) return base::parse_number<double>(text, 0, 5).has_value();
   const bool three = std::string_view(task.name) == "mnli";
   if (text == "0" || text == "1" || (three && text == "2")) return true;
   return text == "entailment" || (three ? text == "neutral" || text == "contradiction" : text == "not_entailment");
@@ -148,10 +144,10 @@ std::shared_ptr<const TextRows> glue_rows(const Glue& task, const fs::path& path
   if (table) rules.header = task.header;
   auto rows = std::make_shared<TextRows>(read_text_rows(path.string(), rules));
   if (rows->skipped > 0)
-    warnings.warning("O1876",
-                     fmt::format("{} of `{}` {} too few or too many cells, and {} left out",
-                                 rows->skipped == 1 ? "1 row" : fmt::format("{} rows", rows->skipped), path.string(),
-                                 rows->skipped == 1 ? "has" : "have", rows->skipped == 1 ? "was" : "were"));
+    warnings.warning(
+        "O1876", fmt::format("{} of `{}` {} too few or too many cells, and {} left out",
+                             base::counted(rows->skipped, "row"), path.string(),
+                             base::plural(rows->skipped, "has", "have"), base::plural(rows->skipped, "was", "were")));
   const Columns found = {column_of(*rows, task.text), column_of(*rows, task.second), column_of(*rows, task.label)};
   // Sets of one task may have been exported by different programs.
   const auto rename = [&](const std::string& from, const std::string& to) {

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
@@ -22,10 +22,8 @@ namespace {
 constexpr std::size_t kMostPoints = 100'000;  // the frontier compares each with each
 
 double share_of(const std::string& option, const std::string& text, bool one) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure == std::errc() && end == text.data() + text.size() && value > 0 && (one ? value <= 1 : value < 1))
-    return value;
+  const auto value = base::parse_number<double>(text);
+  if (value && *value > 0 && (one ? *value <= 1 : *value < 1)) return *value;
   misuse("O1102", fmt::format("`{} {}` must be above 0 and {} 1", option, text, one ? "at most" : "below"),
          fmt::format("give a share such as {}", one ? "0.1" : "0.002"));
 }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/limits/parallel.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/engines/least_product.h"
 #include "orrery/verbs/sweep/engines/question_key.h"
 #include "orrery/verbs/sweep/points/arguments.h"
@@ -175,7 +176,7 @@ void MapEngine::probe(const base::Overrides& point) {
       "O2065", leaving.front().empty()
                    ? std::string("the chip's ERT and ART are left aside: what varies changes the chip")
                    : fmt::format("ERT and ART of `{}` are left aside: what varies changes the chip{}",
-                                 fmt::join(leaving, "`, `"), leaving.size() == 1 ? "" : "s"));
+                                 fmt::join(leaving, "`, `"), base::plural(leaving.size())));
   note.severity = base::Severity::kNote;
   note.note("energies and areas are estimated at every point, as `orrery energy` does it")
       .hint("`orrery energy` shows how far the estimates are from the tables");

@@ -1,13 +1,13 @@
 #include "orrery/verbs/sweep/engines/place_family.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/dfmodel/setup_text.h"
 #include "orrery/verbs/place/place_operators.h"
 #include "orrery/verbs/sweep/engines/request_outcome.h"
@@ -107,8 +107,8 @@ Setup PlaceFamily::setup(const Values& at) const {
 }
 
 bool PlaceFamily::value_of(const std::string& path, const std::string& text, double& value) {
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value)) return false;
+  value = base::parse_finite(text).value_or(0);
+  if (!(value > 0)) return false;
   return !whole(path) ||
          (value == std::floor(value) && value < 0x1p31 && text.find_first_of(".eE") == std::string::npos);
 }

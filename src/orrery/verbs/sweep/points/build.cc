@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/limits/version.h"
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/text/mapped_file.h"
+#include "orrery/base/version.h"
 
 namespace orrery::sweep {
 

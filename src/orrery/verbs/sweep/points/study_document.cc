@@ -15,7 +15,7 @@ namespace {
 using YamlNode = formats::yaml::Node;
 
 constexpr const char* kStudyDocumentKeys[] = {"version",   "title", "verb",  "files",   "base",
-                                 "arguments", "vary",  "where", "budgets", "objectives"};
+                                              "arguments", "vary",  "where", "budgets", "objectives"};
 
 class Reader {
  public:
@@ -69,7 +69,7 @@ class Reader {
     try {
       what();
     } catch (const base::InputError& error) {
-      for (const base::Diagnostic& one : error.diagnostics) found_.error("", "") = one;
+      found_.append(error.diagnostics);
     }
   }
 

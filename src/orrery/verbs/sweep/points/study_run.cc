@@ -12,6 +12,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/memo.h"
 #include "orrery/verbs/sweep/points/mix.h"
@@ -413,7 +414,7 @@ class Run {
   if (!study.where.empty()) error.primary.where = study.where.front().where();
   error
       .note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(study.points())),
-                        study.where.size(), study.where.size() == 1 ? "" : "s", shard.part, shard.parts))
+                        study.where.size(), base::plural(study.where.size()), shard.part, shard.parts))
       .hint("loosen a filter, or give the fields other values");
   throw base::InputError(found.all());
 }
@@ -426,7 +427,7 @@ void mention_unknown(const Study& study, const Points& points, const Ranking& ra
     if (count == 0) return;
     auto& note =
         found.warning("O2066", fmt::format("{} of {} points {} no `{}`", base::grouped(static_cast<double>(count)),
-                                           base::grouped(static_cast<double>(of)), count == 1 ? "has" : "have",
+                                           base::grouped(static_cast<double>(of)), base::plural(count, "has", "have"),
                                            store::column(figure)));
     note.severity = base::Severity::kNote;
     note.note(effect);
@@ -482,7 +483,7 @@ Points listed(const Study& study, Engine& engine, const Shard& shard) {
           .error("O2048", fmt::format("the study has more than {} points for one process",
                                       base::grouped(static_cast<double>(kMostInMemory))))
           .note(fmt::format("{} points in {} shard{}", base::grouped(static_cast<double>(all)), shard.parts,
-                            shard.parts == 1 ? "" : "s"))
+                            base::plural(shard.parts)))
           .hint("divide it: `--shard 1/100`, `--shard 2/100` and so on, then `orrery merge`");
       throw base::InputError(found.all());
     }

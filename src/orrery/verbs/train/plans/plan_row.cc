@@ -4,7 +4,6 @@
 #include "orrery/verbs/train/plans/plan_row.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -171,7 +170,7 @@ void PlanRows::read_cells(const Line& line) {
   if (cells_.size() != columns_.size()) {
     found_
         .error("O1946",
-               fmt::format("the row has {} cell{}, the header {}", cells_.size(), cells_.size() == 1 ? "" : "s",
+               fmt::format("the row has {} cell{}, the header {}", cells_.size(), base::plural(cells_.size()),
                            columns_.size()),
                place(line))
         .hint(cells_.size() > columns_.size() ? "a cell that holds a comma stands in quotes"
@@ -262,11 +261,8 @@ void PlanRows::read_member(const std::string& path, const formats::json::Member&
 // left as it is.
 void PlanRows::write_whole(std::string& number) {
   if (number.find_first_of(".eE") == std::string::npos) return;
-  const char* end = number.data() + number.size();
-  double value = 0;
-  const auto [stop, failure] = std::from_chars(number.data(), end, value);
-  if (failure != std::errc() || stop != end || value != std::trunc(value) || std::fabs(value) > 1e15) return;
-  number = fmt::format("{:.0f}", value);
+  const auto value = base::parse_number<double>(number, -1e15, 1e15);
+  if (value && *value == std::trunc(*value)) number = fmt::format("{:.0f}", *value);
 }
 
 void PlanRows::refuse_value(const base::Field& field, base::Location where) {

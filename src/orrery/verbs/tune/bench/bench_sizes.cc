@@ -1,6 +1,5 @@
 #include "orrery/verbs/tune/bench/bench_sizes.h"
 
-#include <charconv>
 #include <map>
 #include <sstream>
 
@@ -8,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/runtime/tuning/kernel_space.h"
 #include "orrery/verbs/tune/runnable_layer.h"
 
@@ -31,17 +31,14 @@ Sizes read(const std::string& text) {
   for (std::string part; std::getline(in, part, ',');) {
     std::erase(part, ' ');
     const std::size_t equal = part.find('=');
-    Count value = 0;
-    const char* begin = part.data() + (equal == std::string::npos ? part.size() : equal + 1);
-    const auto [end, failed] = std::from_chars(begin, part.data() + part.size(), value);
-    if (equal != 1 || failed != std::errc() || end != part.data() + part.size())
-      refuse(fmt::format("`{}` is no size: a letter, = and a whole number", part), example);
+    const auto value = base::parse_number<Count>(equal == 1 ? std::string_view(part).substr(2) : "");
+    if (!value) refuse(fmt::format("`{}` is no size: a letter, = and a whole number", part), example);
     char letter = static_cast<char>(part[0] | 0x20);
     if (letter == 'n') letter = 'i';
     if (std::string("bjkhpiu").find(letter) == std::string::npos)
       refuse(fmt::format("there is no dimension `{}`", part[0]), "dimensions are B, J, K, H, P, I (or N), U");
-    if (value < 1 || value > kMostSize) refuse(fmt::format("`{}` is not from 1 to {}", part, kMostSize), example);
-    if (!given.emplace(letter, value).second) refuse(fmt::format("`{}` stands twice in `--size`", part[0]), example);
+    if (*value < 1 || *value > kMostSize) refuse(fmt::format("`{}` is not from 1 to {}", part, kMostSize), example);
+    if (!given.emplace(letter, *value).second) refuse(fmt::format("`{}` stands twice in `--size`", part[0]), example);
   }
   const auto known = [&](char letter, Count otherwise) {
     const auto at = given.find(letter);

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> positive(double x) {
   return x > 0 ? std::optional(x) : std::nullopt;
@@ -81,7 +81,7 @@ std::string bench_table(const TunedBench& bench) {
   std::string out =
       fmt::format("b {}, j = k {}, h {}, p {}, i {}, u {}; {}; {} on {} thread{}: {}\n\n", bench.sizes['b'],
                   bench.sizes['j'], bench.sizes['h'], bench.sizes['p'], bench.sizes['i'], bench.sizes['u'], bench.dtype,
-                  bench.isa, bench.threads, bench.threads == 1 ? "" : "s", bench.processor);
+                  bench.isa, bench.threads, base::plural(bench.threads), bench.processor);
   Table table;
   table.header = {"operator", "configurations", "measured", "best ms", "worst ms", "model's error %", "fastest"};
   table.left_columns = {6};

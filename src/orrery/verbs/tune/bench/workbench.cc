@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/sample.h"
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/systems/layer_data.h"
 #include "orrery/runtime/kernels/probe.h"
 #include "orrery/runtime/layer/encoder.h"
@@ -36,17 +37,8 @@ constexpr std::size_t kTries = 4;
 constexpr double kHopeless = 1.5;
 
 std::string upper(std::string text, bool file_letters) {
-  for (char& c : text) {
-    if (file_letters && c == 'i') c = 'n';
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
+  if (file_letters) std::replace(text.begin(), text.end(), 'i', 'n');
+  return base::upper(text);
 }
 
 std::string call_text(const BlasCall& c, bool pruned) {
@@ -76,9 +68,8 @@ std::string rank_file(const std::string& name, bool contraction) {
 // Of times with commas between them.
 double median_of(const std::string& times) {
   std::vector<double> all;
-  std::istringstream in(times);
-  for (std::string one; std::getline(in, one, ',');)
-    if (!one.empty()) all.push_back(std::strtod(one.c_str(), nullptr));
+  for (const std::string_view one : base::split(times, ','))
+    if (!one.empty()) all.push_back(std::strtod(std::string(one).c_str(), nullptr));
   return base::sample(all).median;
 }
 
@@ -107,7 +98,7 @@ tuning::FusedChoice choice_of(const tuning::KernelSpace& space, const tuning::Ke
     out.specials[name.size() == 2 ? name : std::string{'d', name[0]}] = configuration.specials[i];
   }
   for (std::size_t i = 0; i < space.columns.size(); ++i)
-    out.layouts[lower(space.columns[i].name)] = configuration.layouts[i];
+    out.layouts[base::lower(space.columns[i].name)] = configuration.layouts[i];
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/json/json_document.h"
 
@@ -31,17 +32,6 @@ constexpr Stack kStacks[] = {{"BKQV", {"BK", "BQ", "BV"}},
                              {"KKQQVV", {"KK", "QQ", "VV"}},
                              {"WKKWQQWVV", {"WKK", "WQQ", "WVV"}},
                              {"DKKQQVV", {"DKK", "DQQ", "DVV"}}};
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
 
 class Reader {
  public:
@@ -103,7 +93,7 @@ class Reader {
     if (node.items.size() != 2 || !node.items[0].is_text() || !node.items[1].is_text())
       return error("a tensor stands as [\"NAME\", \"LAYOUT\"]", node.where);
     const std::string& name = node.items[0].text;
-    const std::string layout = lower(node.items[1].text);
+    const std::string layout = base::lower(node.items[1].text);
     if (std::find(names_.begin(), names_.end(), name) == names_.end())
       return error(fmt::format("the layer has no tensor `{}`", name), node.items[0].where,
                    base::did_you_mean(name, names_, fmt::format("it has {}", fmt::join(names_, ", "))));
@@ -117,15 +107,15 @@ class Reader {
       if (op.kind != tuning::Kind::kKernel) continue;
       const tuning::FusedKernel& kernel = *tuning::fused_kernel(op.benchmark());
       for (const std::string& one : kernel.specials) {
-        const std::string name = op.name == "softmax" ? "SM" : upper(op.name);
-        if (member.key != name + "_" + upper(one)) continue;
-        const std::string letters(kernel.choices(one)), letter = lower(member.value.text);
+        const std::string name = op.name == "softmax" ? "SM" : base::upper(op.name);
+        if (member.key != name + "_" + base::upper(one)) continue;
+        const std::string letters(kernel.choices(one)), letter = base::lower(member.value.text);
         if (letter.size() == 1 && letters.find(letter) != std::string::npos) {
           choice.specials[op.name][one] = letter[0];
           return;
         }
-        return error(fmt::format("`{}` is no dimension that `{}` may be", member.value.text, member.key),
-                     member.value.where, fmt::format("it is one of {}", fmt::join(upper(letters), ", ")));
+        return error(fmt::format("`{}` is not a dimension that `{}` may be", member.value.text, member.key),
+                     member.value.where, fmt::format("it is one of {}", fmt::join(base::upper(letters), ", ")));
       }
     }
     error(fmt::format("no operator has `{}`", member.key), member.key_where);
@@ -136,7 +126,7 @@ class Reader {
     for (const formats::json::Member& one : member.value.members) {
       const std::string& text = one.value.text;
       if (text == "DEFAULT") continue;
-      if (const tuning::BlasLibrary* library = tuning::BlasLibrary::find(lower(text)))
+      if (const tuning::BlasLibrary* library = tuning::BlasLibrary::find(base::lower(text)))
         choice.libraries[one.key] = library;
       else
         others.insert(text);

@@ -7,11 +7,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::string described(const TunedRun& run) {
   const layer::Shape& s = run.layer.shape;
@@ -92,7 +92,7 @@ std::string check_lines(const LayerCheck& check) {
     table.rows.push_back({one.name, fmt::format("{:.2e}", one.max_error), fmt::format("{:.2e}", one.rms_error)});
   return "\n" + text(table) +
          fmt::format("{} sequence{} of {} tokens compared, without dropout: RMS errors are {} {:.0e}\n",
-                     check.shape.batch, check.shape.batch == 1 ? "" : "s", check.shape.length,
+                     check.shape.batch, base::plural(check.shape.batch), check.shape.length,
                      check.passed() ? "within" : "beyond", check.tolerance);
 }
 
@@ -103,7 +103,7 @@ std::string tune_table(const TunedRun& run) {
   std::string out = described(run) + "\n" + details(s) + "\n";
   out += fmt::format("batch {}, sequence {}; {}, {}; {} on {} thread{}\n\n", s.batch, s.length,
                      verbs::type_name(s.type), run.training ? "training, " + dropped(run.dropout) : "inference",
-                     run.isa, run.threads, run.threads == 1 ? "" : "s");
+                     run.isa, run.threads, base::plural(run.threads));
   if (!run.layout.empty()) {
     out.pop_back();
     out += fmt::format("operator by operator, as {} has them\n\n", run.layout);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/tune/select/run.h"
 
 namespace orrery::verbs {
@@ -51,11 +52,6 @@ std::string as_in(std::string layout, const std::string& dims) {  // L of the qu
   return dims[0] == 'q' ? "q" + layout : layout;
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(c));
-  return text;
-}
-
 struct Column {
   std::string name;
   std::vector<std::string> layouts;  // that its rows may have
@@ -92,7 +88,7 @@ class World {
         for (const auto* uses : {&op.inputs, &op.outputs})
           for (const tuning::Use& use : *uses) {
             const std::string layout = in_column(use, layout_of(use.variable, at));
-            const auto [known, fresh] = wanted.emplace(lower(use.column), layout);
+            const auto [known, fresh] = wanted.emplace(base::lower(use.column), layout);
             allowed = allowed && (fresh || known->second == layout);
           }
         std::vector<std::string> row;
@@ -112,11 +108,6 @@ class World {
  private:
   int below(int n) { return static_cast<int>(draw_() % static_cast<std::uint64_t>(n)); }
   bool chance(double p) { return static_cast<double>(draw_() >> 11) * 0x1p-53 < p; }
-
-  static std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(c));
-    return text;
-  }
 
   void group_tensors() {
     for (const char* const tied : kTied) {
@@ -196,8 +187,8 @@ class World {
     for (const auto* uses : {&op.inputs, &op.outputs})
       for (const tuning::Use& use : *uses) {
         auto column = std::find_if(file.columns.begin(), file.columns.end(),
-                                   [&](const Column& one) { return one.name == lower(use.column); });
-        if (column == file.columns.end()) column = file.columns.insert(column, {lower(use.column), {}});
+                                   [&](const Column& one) { return one.name == base::lower(use.column); });
+        if (column == file.columns.end()) column = file.columns.insert(column, {base::lower(use.column), {}});
         for (const std::string& one : domains_[group_of_[use.variable]]) {
           const std::string layout = in_column(use, as_tensor(use.variable, one));
           if (std::find(column->layouts.begin(), column->layouts.end(), layout) == column->layouts.end())
@@ -219,7 +210,7 @@ class World {
             if (use.column.empty() || group_of_[use.variable] != g) continue;
             const File& file = files_.at(op.benchmark());
             columns.push_back(&*std::find_if(file.columns.begin(), file.columns.end(),
-                                             [&](const Column& one) { return one.name == lower(use.column); }));
+                                             [&](const Column& one) { return one.name == base::lower(use.column); }));
             uses.push_back(&use);
             const bool keys = graph_.variable(use.variable)->dims.find('j') == std::string::npos;
             for (std::string layout : columns.back()->layouts) {
@@ -294,9 +285,9 @@ class World {
     std::vector<std::string> triples;
     for (const std::string& special : file.specials) triples.push_back(fmt::format("{} = {}", special, "BJ"[below(2)]));
     for (std::size_t c = 0; c < row.size(); ++c) {
-      std::string layout = upper(row[c]);
+      std::string layout = base::upper(row[c]);
       std::replace(layout.begin(), layout.end(), 'I', 'N');
-      triples.push_back(fmt::format("{} = {}", upper(file.columns[c].name), layout));
+      triples.push_back(fmt::format("{} = {}", base::upper(file.columns[c].name), layout));
     }
     if (chance(0.2)) std::shuffle(triples.begin(), triples.end(), draw_);
     for (const std::string& triple : triples) out += triple + " ";

@@ -7,6 +7,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/layout_file.h"
 #include "orrery/inputs/catalogue/catalogue.h"
@@ -26,16 +27,11 @@ std::vector<std::string> variables(const tuning::Graph& graph) {
   return out;
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return text;
-}
-
 int class_of(const Problem& problem, const std::string& name, const std::string& option) {
-  const int found = problem.class_named(upper(name));
+  const int found = problem.class_named(base::upper(name));
   if (found < 0)
     base::fail("O1720", fmt::format("`{}` of `{}` is no tensor of the layer", name, option), {},
-               base::did_you_mean(upper(name), variables(*problem.graph),
+               base::did_you_mean(base::upper(name), variables(*problem.graph),
                                   "tensors are those of Substation: X, KK, SB1, LN1, LINW1, ..."));
   return found;
 }
@@ -170,7 +166,7 @@ void run_modes(const TuneSelectRequest& request, TunedSelection& out, const base
   double states = 1;
   for (const std::string& one : request.split_vars) {
     split.push_back(class_of(out.problem, one, "--split_vars"));
-    split_name += (split.size() == 1 ? "_split_" : "_") + upper(one);
+    split_name += (split.size() == 1 ? "_split_" : "_") + base::upper(one);
     states *= out.problem.factors.domains[static_cast<std::size_t>(split.back())];
   }
   if (states > kMostStates)
@@ -314,7 +310,7 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
 
 std::string layout_file(const TunedSelection& answer, const tuning::Selection& selection, base::Diagnostics& warnings) {
   const auto pair = [&](const std::string& name) {
-    return formats::substation::LayoutPair{name, upper(answer.layout(selection, name)), {}};
+    return formats::substation::LayoutPair{name, base::upper(answer.layout(selection, name)), {}};
   };
   const auto file = formats::substation::make_layout_file(*answer.graph, selection, pair);
   std::vector<std::string> lost;

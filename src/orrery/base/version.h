@@ -1,3 +1,4 @@
+// The version of Orrery, which answers, stores and `--version` carry.
 #pragma once
 
 namespace orrery::base {

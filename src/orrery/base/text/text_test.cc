@@ -1,0 +1,73 @@
+#include "orrery/base/text/text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace orrery::base {
+namespace {
+
+using Parts = std::vector<std::string_view>;
+
+TEST(Text, ChangesTheCaseOfLettersOfAsciiAlone) {
+  EXPECT_EQ(lower("QKV_3 \xc3\x84"), "qkv_3 \xc3\x84");
+  EXPECT_EQ(upper("ln1{\xc3\xa4}"), "LN1{\xc3\xa4}");
+  EXPECT_TRUE(same_letters("UncompRESSED", "uncompressed"));
+  EXPECT_FALSE(same_letters("@", "`"));  // 32 apart, as letters are
+  EXPECT_FALSE(same_letters("ab", "abc"));
+}
+
+TEST(Text, TrimsBothEndsOnly) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\t a", " "), "\t a");
+}
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+  EXPECT_EQ(split("", ','), (Parts{""}));
+}
+
+RC_GTEST_PROP(Text, PartsJoinedAgainAreTheText, ()) {
+  const std::string text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', ','));
+  RC_ASSERT(fmt::format("{}", fmt::join(split(text, ','), ",")) == text);
+}
+
+TEST(Text, ANumberIsTheWholeTextOrNone) {
+  EXPECT_EQ(parse_number<int>("-12"), -12);
+  EXPECT_EQ(parse_number<double>("1.5e3"), 1500.0);
+  for (const char* none : {"", " 1", "1 ", "+1", "1x", "x"}) EXPECT_FALSE(parse_number<int>(none)) << none;
+  EXPECT_FALSE(parse_number<std::int64_t>("9223372036854775808"));
+  EXPECT_FALSE(parse_number<unsigned>("-1"));
+  EXPECT_FALSE(parse_number<int>("1.5"));
+  EXPECT_FALSE(parse_number<double>("1e999"));
+}
+
+TEST(Text, ANumberOutsideItsBoundsIsNone) {
+  EXPECT_EQ(parse_number<int>("3", 3, 3), 3);
+  EXPECT_FALSE(parse_number<int>("2", 3, 9));
+  EXPECT_FALSE(parse_number<int>("10", 3, 9));
+  EXPECT_FALSE(parse_number<double>("nan", 0, std::numeric_limits<double>::infinity()));
+  EXPECT_TRUE(parse_number<double>("inf"));
+  EXPECT_FALSE(parse_finite("inf"));
+  EXPECT_FALSE(parse_finite("nan"));
+  EXPECT_EQ(parse_finite("0.25"), 0.25);
+}
+
+TEST(Text, OneIsNoPlural) {
+  EXPECT_EQ(counted(0, "layer"), "0 layers");
+  EXPECT_EQ(counted(1u, "layer"), "1 layer");
+  EXPECT_EQ(counted(std::int64_t{1} << 40, "layer"), "1099511627776 layers");
+  EXPECT_STREQ(plural(1, "is", "are"), "is");
+  EXPECT_STREQ(plural(2, "is", "are"), "are");
+}
+
+}  // namespace
+}  // namespace orrery::base
