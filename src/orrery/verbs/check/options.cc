@@ -7,9 +7,7 @@
 #include "orrery/cli/shared_options.h"
 #include "orrery/program/verbs.h"
 #include "orrery/verbs/help/verbs_json.h"
-#include "orrery/verbs/sweep/points/study_document.h"
-#include "orrery/verbs/sweep/points/study_run.h"
-#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/sweep/options.h"
 
 namespace orrery::verbs {
 namespace {
@@ -36,10 +34,9 @@ int run_check(const Arguments& arguments, Console& console) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(name, ignored)) return false;
     if (!name.ends_with(".yaml") && !name.ends_with(".yml")) return false;
-    const auto file = base::read_file(name);
-    if (!sweep::is_study(*file)) return false;
-    studies.push_back(sweep::checked(sweep::read_study(file), swept_request));
-    return true;
+    const std::optional<std::string> study = checked_study(base::read_file(name));
+    if (study) studies.push_back(*study);
+    return study.has_value();
   });
   Checked checked;
   if (!request.files.empty() || studies.empty()) checked = verbs::check(request);

@@ -1,8 +1,11 @@
+#include "orrery/verbs/energy/options.h"
+
 #include <filesystem>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/layers/timeloop_files.h"
 #include "orrery/program/verbs.h"
@@ -10,7 +13,6 @@
 #include "orrery/verbs/energy/run.h"
 #include "orrery/verbs/energy/table.h"
 #include "orrery/verbs/map/results_output.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {

@@ -1,3 +1,5 @@
+#include "orrery/verbs/map/options.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,12 +13,12 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/program/verbs.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {

@@ -1,3 +1,5 @@
+#include "orrery/verbs/place/options.h"
+
 #include <filesystem>
 #include <initializer_list>
 #include <map>
@@ -12,6 +14,7 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/present/graph_dot.h"
@@ -24,7 +27,6 @@
 #include "orrery/verbs/place/place_files.h"
 #include "orrery/verbs/place/run.h"
 #include "orrery/verbs/place/table.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {

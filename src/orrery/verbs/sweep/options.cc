@@ -1,3 +1,5 @@
+#include "orrery/verbs/sweep/options.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,18 +15,24 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/program/verbs.h"
+#include "orrery/verbs/accelerator/simulate/options.h"
+#include "orrery/verbs/energy/options.h"
+#include "orrery/verbs/map/options.h"
+#include "orrery/verbs/place/options.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/build.h"
 #include "orrery/verbs/sweep/points/parts.h"
 #include "orrery/verbs/sweep/points/slurm.h"
+#include "orrery/verbs/sweep/points/study_check.h"
+#include "orrery/verbs/sweep/points/study_document.h"
 #include "orrery/verbs/sweep/report.h"
-#include "orrery/verbs/sweep/request_options.h"
 #include "orrery/verbs/sweep/seed_output.h"
 #include "orrery/verbs/sweep/store/merge_stores.h"
 #include "orrery/verbs/sweep/store/store.h"
-#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/train/options.h"
 #include "orrery/verbs/tune/select/options.h"
 
 namespace orrery::verbs {
@@ -149,6 +157,11 @@ int tell_status(const SweepArguments& asked, const Console& console) {
 
 sweep::Request swept_request(const std::string& verb, const Arguments& arguments) {
   return swept(verb).request(arguments);
+}
+
+std::optional<std::string> checked_study(const std::shared_ptr<const base::SourceFile>& file) {
+  if (!sweep::is_study(*file)) return std::nullopt;
+  return sweep::checked(sweep::read_study(file), swept_request);
 }
 
 int run_sweep(const Arguments& arguments, Console& console) {

@@ -8,7 +8,7 @@
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/present/json_value.h"
 #include "orrery/verbs/sweep/points/parts.h"
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 #include "orrery/verbs/sweep/store/store.h"
 
 namespace orrery::verbs {

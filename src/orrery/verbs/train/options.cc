@@ -1,3 +1,5 @@
+#include "orrery/verbs/train/options.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -13,10 +15,10 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/inputs/file_kinds.h"
 #include "orrery/program/verbs.h"
-#include "orrery/verbs/sweep/request_options.h"
 #include "orrery/verbs/train/amped/options.h"
 #include "orrery/verbs/train/json.h"
 #include "orrery/verbs/train/perfetto_trace.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
+#include "orrery/cli/grid_options.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/output_folder.h"
@@ -30,16 +31,6 @@ struct Options {
   bool resume = false;
 };
 
-// A value given twice is tried once.
-template <class Value>
-void add(std::vector<Value>& values, const Value& value) {
-  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-}
-template <class Value>
-void default_to(std::vector<Value>& values, Value value) {
-  if (values.empty()) values.push_back(value);
-}
-
 Count slots_of(const std::string& text) {
   const auto [value, rest] = decimal(text);
   if (rest.empty() && value >= 1 && value <= 65536 && value == static_cast<double>(static_cast<Count>(value)))
@@ -52,18 +43,18 @@ void declare_choices(CommandLine& line, Options& options) {
   DesignChoices& c = options.request.choices;
   line.group("Choices: each is repeatable, or a list with commas");
   line.meant_each("--array", "RxPxW", "PE rows, PEs of a row, column ports; default 64x16x64", true,
-                  [&](const std::string& text) { add(c.arrays, verbs::pack_array(text)); });
+                  [&](const std::string& text) { add_choice(c.arrays, verbs::pack_array(text)); });
   line.meant_each("--bits", "N", "Of codes: 2, 4 (default), 6, 8", true,
-                  [&](const std::string& text) { add(c.bits, code_bits_of(text)); });
+                  [&](const std::string& text) { add_choice(c.bits, code_bits_of(text)); });
   line.meant_each("--packing", "NAME", "pack (default): in the machine; orrery: blocks packed before", true,
-                  [&](const std::string& text) { add(c.packings, array_packing_of(text)); });
+                  [&](const std::string& text) { add_choice(c.packings, array_packing_of(text)); });
   line.offer("--packing", {"pack", "orrery"});
   line.meant_each("--block-slots", "N", "Packed blocks that wait; default 16", true,
-                  [&](const std::string& text) { add(c.block_slots, slots_of(text)); });
+                  [&](const std::string& text) { add_choice(c.block_slots, slots_of(text)); });
   line.meant_each("--bandwidth", "B", "Of DRAM, in GB/s where no unit is given; default 128GB/s; unlimited", true,
-                  [&](const std::string& text) { add(c.bandwidths, bandwidth_of(text)); });
+                  [&](const std::string& text) { add_choice(c.bandwidths, bandwidth_of(text)); });
   line.meant_each("--frequency", "F", "Of the clock, in GHz where no unit is given; default 1GHz", true,
-                  [&](const std::string& text) { add(c.frequencies, frequency_of(text)); });
+                  [&](const std::string& text) { add_choice(c.frequencies, frequency_of(text)); });
   line.group("Choice");
   line.choice("--objective", options.objective, verbs::design_objectives(),
               "Of the best: time, energy, energy-delay (default), area-delay");
@@ -89,8 +80,7 @@ void settle(Options& options) {
   default_to(c.bandwidths, 128e9);
   default_to(c.frequencies, 1e9);
   request.objective = options.objective.value_or(request.objective);
-  if (c.points() > kMostPoints)
-    misuse("O1103", fmt::format("{:.0f} points are more than {:.0f}", c.points(), kMostPoints), "give fewer choices");
+  refuse_more_points(c.points(), kMostPoints);
   if (request.most_error && request.input.texts.checkpoint.empty() && request.input.arrays.query.empty())
     misuse("O1103", "`--most-error` means nothing to masks alone, which have no numbers",
            "give `--q FILE --k FILE --v FILE`, or leave it out");

@@ -1,3 +1,5 @@
+#include "orrery/verbs/accelerator/simulate/options.h"
+
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
@@ -5,12 +7,12 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/simulate/report.h"
 #include "orrery/verbs/prune/pack/run.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/cli/grid_options.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
@@ -19,7 +20,7 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr std::size_t kMostPoints = 100'000;  // the frontier compares each with each
+constexpr double kMostPoints = 100'000;
 
 double share_of(const std::string& option, const std::string& text, bool one) {
   double value = 0;
@@ -30,12 +31,6 @@ double share_of(const std::string& option, const std::string& text, bool one) {
          fmt::format("give a share such as {}", one ? "0.1" : "0.002"));
 }
 
-// Adds what is not there yet: a value given twice is tried once.
-template <class Value>
-void add(std::vector<Value>& values, const Value& value) {
-  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-}
-
 void declare_choices(CommandLine& line, SparseSweepRequest& request) {
   line.group("Choices: each is repeatable, or a list with commas");
   std::vector<std::string> names;
@@ -43,32 +38,28 @@ void declare_choices(CommandLine& line, SparseSweepRequest& request) {
   line.meant_each("--predictor", "NAME", "threshold (default), top-k, rounds, blocks, window", true,
                   [&request, names](const std::string& text) {
                     for (const auto& [name, kind] : verbs::predictor_names())
-                      if (name == text) return add(request.predictors, kind);
+                      if (name == text) return add_choice(request.predictors, kind);
                     misuse("O1102", fmt::format("`--predictor {}` is none", text),
                            base::did_you_mean(text, names, fmt::format("there are {}", fmt::join(names, ", "))));
                   });
   line.offer("--predictor", names);
-  line.meant_each("--threshold", "P", "Of predictor threshold; default 0.002", true,
-                  [&](const std::string& text) { add(request.thresholds, share_of("--threshold", text, false)); });
+  line.meant_each("--threshold", "P", "Of predictor threshold; default 0.002", true, [&](const std::string& text) {
+    add_choice(request.thresholds, share_of("--threshold", text, false));
+  });
   line.meant_each("--keep", "SHARE", "Of predictors top-k and blocks; default 0.1", true,
-                  [&](const std::string& text) { add(request.keeps, share_of("--keep", text, true)); });
+                  [&](const std::string& text) { add_choice(request.keeps, share_of("--keep", text, true)); });
   line.meant_each("--bits", "N", "Of codes, where the predictor quantises: 2, 4 (default), 6, 8; 32: not", true,
                   [&](const std::string& text) {
                     if (text != "2" && text != "4" && text != "6" && text != "8" && text != "32")
                       misuse("O1102", fmt::format("`--bits {}` is no width of codes", text),
                              "give 2, 4, 6 or 8, or 32 for scores that are not quantised");
-                    add(request.bits, text == "32" ? masks::kExactBits : text[0] - '0');
+                    add_choice(request.bits, text == "32" ? masks::kExactBits : text[0] - '0');
                   });
   line.meant_each("--packing", "NAME", "pack, pack_nowin, compact64, compact16, row_chunks, orrery (default)", true,
-                  [&](const std::string& text) { add(request.packings, packing_named(text)); });
+                  [&](const std::string& text) { add_choice(request.packings, packing_named(text)); });
   line.offer("--packing", masks::packing_names());
   line.meant_each("--array", "RxPxW", "PE rows, PEs of a row, column ports; default 64x16x64", true,
-                  [&](const std::string& text) { add(request.arrays, verbs::pack_array(text)); });
-}
-
-template <class Value>
-void default_to(std::vector<Value>& values, Value value) {
-  if (values.empty()) values.push_back(value);
+                  [&](const std::string& text) { add_choice(request.arrays, verbs::pack_array(text)); });
 }
 
 void settle(SparseSweepRequest& request) {
@@ -96,13 +87,11 @@ void settle(SparseSweepRequest& request) {
   default_to(request.bits, 4);
   default_to(request.packings, std::string("orrery"));
   default_to(request.arrays, masks::PackArray{});
-  // At most so many, without a product that could overflow.
   double points = 1;
   for (const std::size_t choices : {request.predictors.size(), request.thresholds.size() + request.keeps.size(),
                                     request.bits.size(), request.packings.size(), request.arrays.size()})
     points *= static_cast<double>(choices);
-  if (points > static_cast<double>(kMostPoints))
-    misuse("O1103", fmt::format("up to {:.0f} points are more than {}", points, kMostPoints), "give fewer choices");
+  refuse_more_points(points, kMostPoints);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "orrery/engines/dataflow/model/random_setup_test_util.h"
 #include "orrery/formats/dfmodel/setup_text.h"
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 
 namespace orrery::sweep {
 namespace {

@@ -1,5 +1,5 @@
 // Runs of studies: with an engine of random figures and bounds that hold, and with the mapper.
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 
 #include <gtest/gtest.h>
 

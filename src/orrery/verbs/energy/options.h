@@ -1,0 +1,12 @@
+// `orrery energy`: what its options ask.
+#pragma once
+
+#include "orrery/cli/command_line.h"
+#include "orrery/inputs/inputs.h"
+
+namespace orrery::verbs {
+
+// Without answering it: for sweeps, which ask it many times. Throws InputError as the verb does.
+DocumentRequest energy_request(const Arguments& arguments);
+
+}  // namespace orrery::verbs
