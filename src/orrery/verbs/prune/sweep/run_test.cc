@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/numpy/array.h"
 
 namespace orrery::verbs {
@@ -36,18 +36,13 @@ TEST(SparseSweep, TheFrontierHasWhatNothingThatFitsDominates) {
 // Queries and keys of two heads, as files.
 class Attention {
  public:
-  Attention() : folder_(std::filesystem::temp_directory_path() / "orrery_sparse_sweep_test") {
-    std::filesystem::create_directories(folder_);
+  Attention() {
     for (const char* name : {"q.npy", "k.npy", "v.npy"}) {
       std::vector<float> values;
       for (int i = 0; i < 2 * 24 * 8; ++i) values.push_back(static_cast<float>((i * 37 + name[0] * 11) % 101) / 50 - 1);
-      const std::string bytes = formats::numpy::file_of({1, 2, 24, 8}, values);
-      FILE* const file = std::fopen((folder_ / name).c_str(), "wb");
-      std::fwrite(bytes.data(), 1, bytes.size(), file);
-      std::fclose(file);
+      folder_.write(name, formats::numpy::file_of({1, 2, 24, 8}, values));
     }
   }
-  ~Attention() { std::filesystem::remove_all(folder_); }
   SparseSweepRequest request() const {
     SparseSweepRequest out;
     out.files.query = folder_ / "q.npy";
@@ -64,7 +59,7 @@ class Attention {
   }
 
  private:
-  std::filesystem::path folder_;
+  base::Folder folder_;
 };
 
 TEST(SparseSweep, TriesEveryCombinationOnce) {
