@@ -13,7 +13,7 @@ int main(int count, char** arguments) {
     std::ifstream file(arguments[i], std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     if (text.empty()) continue;
-    for (const std::string& complaint : orrery::report::complaints_about(text)) {
+    for (const std::string& complaint : orrery::verbs::complaints_about(text)) {
       fmt::print("{}: {}\n", arguments[i], complaint);
       ++complaints;
     }

@@ -10,11 +10,12 @@ failures=0
 # fresh: a small checkout without breaches in $tree.
 fresh() {
   tree=$(mktemp -d -p "$scratch")
-  mkdir -p "$tree"/src/orrery/{base,nest,layer,formats/{yaml,timeloop,huggingface},cli} "$tree"/catalog/errors \
+  mkdir -p "$tree"/src/orrery/{base,engines/{nest,cluster},runtime/layer,formats/{yaml,timeloop,huggingface},inputs,present,cli,verbs/{map,train}} "$tree"/catalog/errors \
     "$tree"/tests/{cli,errors/O0101}
   printf '#pragma once\n#include <fmt/format.h>\n' >"$tree/src/orrery/base/a.h"
-  printf '#include "orrery/base/a.h"\nauto c = "O0101";\n' >"$tree/src/orrery/nest/b.cc"
+  printf '#include "orrery/base/a.h"\nauto c = "O0101";\n' >"$tree/src/orrery/engines/nest/b.cc"
   printf '#include "orrery/formats/yaml/node.h"\n' >"$tree/src/orrery/formats/timeloop/c.cc"
+  printf '#include "orrery/present/table.h"\n' >"$tree/src/orrery/verbs/map/table.cc"
   printf '#pragma once\n' >"$tree/src/orrery/formats/yaml/node.h"
   printf '# O0101: title\n\n## Example\n\n## Way out\n' >"$tree/catalog/errors/O0101.md"
   cp "$here/../match.awk" "$tree/tests"
@@ -44,29 +45,49 @@ include_breach() { # WHAT FILE TEXT MESSAGE
   printf '%b' "$3" >"$tree/src/orrery/$2"
   claim "$1" 1 "$4" "$here/includes.sh" "$tree"
 }
-include_breach "a floor above is caught" base/x.cc '\n#include "orrery/nest/b.h"\n' 'src/orrery/base/x.cc:2:'
-include_breach "engines stand beside each other" nest/x.cc '#include "orrery/layer/b.h"\n' 'x.cc:1:'
-include_breach "formats stand beside each other" formats/huggingface/x.cc '#include "orrery/formats/timeloop/c.h"\n' 'x.cc:1:'
-include_breach "yaml stands below timeloop" formats/yaml/x.cc '#include "orrery/formats/timeloop/c.h"\n' 'x.cc:1:'
-include_breach "verbs know no format" cli/x.cc '#include "orrery/formats/yaml/node.h"\n' 'cli may not include'
-include_breach "verbs know no engine" cli/x.cc '#include "orrery/nest/b.h"\n' 'cli may not include'
-include_breach "a short path is caught" nest/x.cc '#include "a.h"\n' 'x.cc:1:'
-include_breach "a foreign header in a header is caught" nest/x.h '#pragma once\n#include <yaml-cpp/yaml.h>\n' 'x.h:2:'
-include_breach "a header without guard is caught" nest/x.h 'int a;\n' 'x.h:1:'
-include_breach "a folder without a floor is caught" attic.cc 'int a;\n' 'attic.cc:1:'
-include_breach "printing is caught" nest/x.cc 'void f() { std::cout << 1; }\n' 'x.cc:1:'
+include_breach "a floor above is caught" base/x.cc '\n#include "orrery/engines/nest/b.h"\n' 'src/orrery/base/x.cc:2:'
+include_breach "engines do not know each other" engines/nest/x.cc '#include "orrery/engines/cluster/b.h"\n' 'x.cc:1:'
+include_breach "engines do not know what runs" engines/nest/x.cc '#include "orrery/runtime/layer/b.h"\n' 'x.cc:1:'
+include_breach "inputs know no verb" inputs/x.cc '#include "orrery/verbs/map/run.h"\n' 'inputs may not include'
+include_breach "verbs do not know each other" verbs/map/run.cc '#include "orrery/verbs/train/run.h"\n' 'may not include another'
+include_breach "what is computed is not shown" verbs/map/run.cc '#include "orrery/present/table.h"\n' 'run.cc:1:'
+include_breach "what is computed knows no command line" verbs/map/run.cc '#include "orrery/cli/command_line.h"\n' 'run.cc:1:'
+include_breach "what is computed knows no table" verbs/map/run.cc '#include "orrery/verbs/map/table.h"\n' 'run.cc:1:'
+include_breach "a short path is caught" engines/nest/x.cc '#include "a.h"\n' 'x.cc:1:'
+include_breach "a foreign header in a header is caught" engines/nest/x.h '#pragma once\n#include <yaml-cpp/yaml.h>\n' 'x.h:2:'
+include_breach "a header without guard is caught" engines/nest/x.h 'int a;\n' 'x.h:1:'
+include_breach "a file without a room is caught" attic.cc 'int a;\n' 'attic.cc:1:'
+include_breach "printing is caught" engines/nest/x.cc 'void f() { std::cout << 1; }\n' 'x.cc:1:'
 include_breach "exit is caught" cli/x.cc 'void f() { exit(1); }\n' 'x.cc:1:'
 
+length_breach() { # WHAT MESSAGE FILE COMMAND...
+  fresh
+  local what=$1 message=$2 file=$3
+  shift 3
+  "$@" >"$tree/src/orrery/$file"
+  claim "$what" 1 "$message" "$here/lengths.sh" "$tree"
+}
+lines() { # FIRST REPEATED COUNT LAST
+  printf '%s\n' "$1"
+  seq "$3" | sed "s/.*/$2/"
+  printf '%s\n' "$4"
+}
+length_breach "a file over 900 lines is caught" "long.cc:900" engines/nest/long.cc seq 901
+length_breach "a function over 80 lines is caught" "x.cc:1: a function of 82" engines/nest/x.cc lines 'void f() {' '  g();' 81 '}'
+length_breach "two headers of one name are caught" "has this name, too" engines/nest/a.h echo '#pragma once'
 fresh
-seq 901 >"$tree/src/orrery/nest/long.cc"
-claim "a file over 900 lines is caught" 1 "long.cc:900" "$here/lengths.sh" "$tree"
+lines 'const auto t = table({' '  1,' 100 '});' >"$tree/src/orrery/engines/nest/x.cc"
+claim "a long table is none" 0 "" "$here/lengths.sh" "$tree"
+fresh
+for number in {1..46}; do echo >"$tree/src/orrery/engines/nest/x$number.cc"; done
+claim "a full folder is caught" 1 "files; at most 45" "$here/lengths.sh" "$tree"
 
 claim "a clean checkout passes" 0 "" "$here/casts.sh" "$tree"
-printf 'auto n = static_cast<base::Count>(std::ceil(x));\n' >"$tree/src/orrery/nest/x.cc"
+printf 'auto n = static_cast<base::Count>(std::ceil(x));\n' >"$tree/src/orrery/engines/nest/x.cc"
 claim "a cast of a rounded value is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
-printf 'auto n = static_cast<Count>(\n    std::floor(x));\n' >"$tree/src/orrery/nest/x.cc"
+printf 'auto n = static_cast<Count>(\n    std::floor(x));\n' >"$tree/src/orrery/engines/nest/x.cc"
 claim "a cast over two lines is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
-printf 'auto n = std::llround(x);\n' >"$tree/src/orrery/nest/x.cc"
+printf 'auto n = std::llround(x);\n' >"$tree/src/orrery/engines/nest/x.cc"
 claim "rounding to an integer is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
 
 fresh
@@ -88,12 +109,12 @@ names_breach() { # WHAT CODE MESSAGE FILE TEXT
   claim "$1" "$2" "$3" "$here/names.sh" "$tree"
 }
 # shellcheck disable=SC2016 # the backquotes are Markdown
-names_breach "names of what exists pass" 0 "" ARCHITECTURE.md 'Text.\n\n| `nest/b.cc`, `c.cc` | `<x>.cc` in `src/orrery/nest/` |\n'
+names_breach "names of what exists pass" 0 "" ARCHITECTURE.md 'Text.\n\n| `nest/b.cc`, `c.cc` | `<x>.cc` in `src/orrery/engines/nest/` |\n'
 # shellcheck disable=SC2016
 names_breach "a name of a lost file is caught" 1 "ARCHITECTURE.md:2: there is no \`nest/lost.cc\`" ARCHITECTURE.md '\n`nest/lost.cc`\n'
 # shellcheck disable=SC2016
 names_breach "a file of another folder is caught" 1 "ARCHITECTURE.md:3: there is no \`a.h\`" ARCHITECTURE.md '| file in `nest/` | role |\n|---|---|\n| `a.h` | x |\n'
-names_breach "a comment that names a lost file is caught" 1 "b.cc:3: there is no \`base/lost.h\`" src/orrery/nest/b.cc '// See base/lost.h.\n'
+names_breach "a comment that names a lost file is caught" 1 "b.cc:3: there is no \`base/lost.h\`" src/orrery/engines/nest/b.cc '// See base/lost.h.\n'
 
 text_test() { # WHAT CODE MESSAGE TEXT
   fresh

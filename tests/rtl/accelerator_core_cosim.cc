@@ -1,4 +1,4 @@
-// Whole matrices through the core, against array::simulate: outputs to the bit, cycles to the cycle. A stimulus is a
+// Whole matrices through the core, against accelerator::simulate: outputs to the bit, cycles to the cycle. A stimulus is a
 // list of jobs; the memory answers after a latency, at full speed or with gaps, when only outputs must be equal. Some
 // jobs are cut off by a reset.
 #include <array>
@@ -77,11 +77,11 @@ class CoreBench : public DutUnit {
   // States of request_program.
   const std::set<int>& steps() const { return steps_; }
   const std::set<std::pair<int, int>>& together(bool overlap) const { return together_[overlap ? 1 : 0]; }
-  void configure(const Job& job, const array::DriverRun& driven) {
-    const array::Work& work = job.work;
-    for (const array::RegisterWord& word : driven.words) {
-      if (word.address < array::kLengths) continue;
-      dut().length_write = 1, dut().length_at = static_cast<std::uint8_t>((word.address - array::kLengths) / 4);
+  void configure(const Job& job, const accelerator::DriverRun& driven) {
+    const accelerator::Work& work = job.work;
+    for (const accelerator::RegisterWord& word : driven.words) {
+      if (word.address < accelerator::kLengths) continue;
+      dut().length_write = 1, dut().length_at = static_cast<std::uint8_t>((word.address - accelerator::kLengths) / 4);
       dut().length_data = word.value;
       tick();
     }
@@ -94,9 +94,9 @@ class CoreBench : public DutUnit {
     dut().normalise = work.prediction && work.prediction->normalise ? 1 : 0;
     dut().causal = work.causal ? 1 : 0;
     drive(dut().causal_offset, low(work.shape.columns - work.shape.rows, 17), 17);
-    drive(dut().query_multiplier, low(array::query_multiplier(job.instance, work.scale), 16), 16);
-    drive(dut().query_align, low(RTL_POINT - array::scaled_point(job.instance, work.scale), 5), 5);
-    const array::PredictionConstants& c = job.constants;
+    drive(dut().query_multiplier, low(accelerator::query_multiplier(job.instance, work.scale), 16), 16);
+    drive(dut().query_align, low(RTL_POINT - accelerator::scaled_point(job.instance, work.scale), 5), 5);
+    const accelerator::PredictionConstants& c = job.constants;
     drive(dut().query_reciprocal, c.query.reciprocal, 17), drive(dut().query_shift, low(c.query.shift, 6), 6);
     drive(dut().query_factor, c.query.factor, 17), drive(dut().query_factor_shift, low(c.query.factor_shift, 6), 6);
     drive(dut().key_reciprocal, c.key.reciprocal, 17), drive(dut().key_shift, low(c.key.shift, 6), 6);
@@ -115,7 +115,7 @@ class CoreBench : public DutUnit {
     dut().eval();
   }
   void note(bool overlap) {
-    for (int a = 0; a < array::kUnits - 1; ++a) {
+    for (int a = 0; a < accelerator::kUnits - 1; ++a) {
       if ((dut().units >> a & 1) == 0) continue;
       ++busy_[static_cast<std::size_t>(a)];
       for (int b = 0; b < a; ++b)
@@ -123,13 +123,13 @@ class CoreBench : public DutUnit {
     }
   }
   std::string compare(const Job& job, const Memory& memory, Count cycles, bool gaps) {
-    const array::Simulation& expected = job.expected;
+    const accelerator::Simulation& expected = job.expected;
     std::string what;
     if (!gaps)
       what = differs("cycles", 0, static_cast<std::uint64_t>(cycles), static_cast<std::uint64_t>(expected.cycles));
     // The channel is no unit here: its cycles are the requests'.
     for (std::size_t u = 0; u < busy_.size() && what.empty(); ++u)
-      what = differs(array::name_of(static_cast<array::Unit>(u + 1)), u, static_cast<std::uint64_t>(busy_[u]),
+      what = differs(accelerator::name_of(static_cast<accelerator::Unit>(u + 1)), u, static_cast<std::uint64_t>(busy_[u]),
                      static_cast<std::uint64_t>(expected.busy[u + 1]));
     if (what.empty()) what = differs("blocks", 0, dut().blocks, static_cast<std::uint64_t>(expected.blocks));
     if (what.empty())
@@ -141,7 +141,7 @@ class CoreBench : public DutUnit {
   static constexpr Count kMostIdle = 1;
   Count longest_idle_ = 0;
   std::size_t total_ = 0;
-  std::array<Count, array::kUnits - 1> busy_{};
+  std::array<Count, accelerator::kUnits - 1> busy_{};
   std::set<std::pair<int, int>> follow_, together_[2];
   std::set<int> steps_;
 };
@@ -157,8 +157,8 @@ TEST(AcceleratorCore, GivesTheModelsOutputsInTheModelsCyclesForWholeMatrices) {
   std::printf("%zu cycles, at most %d of them idle in a row\n", bench.total(), static_cast<int>(bench.longest_idle()));
   EXPECT_TRUE(bench.together(false).empty()) << "units work beside each other without overlap";
   // All but predictor and packer, which share the score memory, work beside each other.
-  for (int a = 0; a < array::kUnits - 1; ++a)
-    for (int b = a + 1; b < array::kUnits - 1; ++b)
+  for (int a = 0; a < accelerator::kUnits - 1; ++a)
+    for (int b = a + 1; b < accelerator::kUnits - 1; ++b)
       EXPECT_EQ(bench.together(true).contains({a, b}), a != 1 || b != 2) << a << " beside " << b;
   // Every kind of request and all that may follow it, and no others: 0 queries, 1 keys, 2 values, 3 masks, 4 outputs.
   const std::set<std::pair<int, int>> program{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 0}, {1, 2}, {2, 0},
@@ -179,13 +179,13 @@ class ShortMatrices : public CoreBench {
     Random random(cycle[kSeed]);
     Job job;
     job.instance = instance_of(static_cast<Count>(random() % 12));
-    array::Work& work = job.work;
+    accelerator::Work& work = job.work;
     work.shape = {kSequences, 1, kRows, kKeys}, work.depth = kDepth, work.scale = 0.25;
     std::normal_distribution<float> normal;
     for (auto* const x : {&job.query, &job.key, &job.value})
       for (Count i = 0; i < kSequences * std::max(kRows, kKeys) * kDepth; ++i) x->push_back(normal(random));
     work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
-    job.mask = sparse::Mask(work.shape);
+    job.mask = masks::Mask(work.shape);
     const Count empty = 2 + static_cast<Count>(random() % (kSequences - 2));
     for (Count b = 0; b < kSequences; ++b) {
       const auto drawn = static_cast<Count>(random());
@@ -235,14 +235,14 @@ TEST_P(RecordedHead, RunsToTheBitAndTheCycle) {
   Random random(12);
   std::normal_distribution<float> normal;
   for (std::size_t i = 0; i < job.key.size(); ++i) job.value.push_back(normal(random));
-  array::Work& work = job.work;
+  accelerator::Work& work = job.work;
   work.shape = {1, 1, kTokens, kTokens}, work.depth = kDepth, work.scale = 0.125;
   work.query = job.query.data(), work.key = job.key.data(), work.value = job.value.data();
   if (predicts) {
-    work.prediction = array::Prediction{0.002, true, 0.538363516330719, 0.5102559924125671};
+    work.prediction = accelerator::Prediction{0.002, true, 0.538363516330719, 0.5102559924125671};
   } else {
     const formats::numpy::Array bits = formats::numpy::read_array(folder + "mask_packed_le.npy");
-    job.mask = sparse::Mask(work.shape);
+    job.mask = masks::Mask(work.shape);
     for (Count i = 0; i < kTokens * kTokens; ++i)
       if ((static_cast<unsigned char>(bits.bytes[static_cast<std::size_t>(i / 8)]) >> (i % 8) & 1) != 0)
         job.mask.keep(0, 0, i / kTokens, i % kTokens);

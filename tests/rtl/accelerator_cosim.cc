@@ -148,7 +148,7 @@ TEST_F(Accelerator, RefusesStartsThatItCannotRunAndWordsThatThereAreNot) {
   EXPECT_TRUE(refused(0x20, 0x21)) << "given blocks";
   EXPECT_TRUE(refused(0x00, 1)) << "read only";
   EXPECT_TRUE(refused(0x18, 1)) << "no such word";
-  EXPECT_TRUE(refused(array::kLengths + 4 * kSequences, 1)) << "no such length";
+  EXPECT_TRUE(refused(accelerator::kLengths + 4 * kSequences, 1)) << "no such length";
   // A second sequence, too long, counts only where it is run.
   bench.write(0x404, (std::uint64_t{kKeys} + 1) << 16U | 4);
   bench.write(0x30, 2);
@@ -160,16 +160,16 @@ TEST_F(Accelerator, RefusesStartsThatItCannotRunAndWordsThatThereAreNot) {
 
 // Random reads and writes, START apart, against the model's registers.
 TEST_F(Accelerator, HasTheModelsRegistersAndNoOthers) {
-  array::RegisterFile model(instance_of(0));
+  accelerator::RegisterFile model(instance_of(0));
   Random random(4);
-  for (std::uint32_t address = 0; address < array::kLengths + 4 * kSequences; address += 4)
+  for (std::uint32_t address = 0; address < accelerator::kLengths + 4 * kSequences; address += 4)
     EXPECT_EQ(bench.read(address), model.read(address)) << address;
   for (std::size_t i = 0; i < cosim_cycles() / 10; ++i) {
     const std::uint32_t address = random() % 4 == 0
-                                      ? array::kLengths + 4 * static_cast<std::uint32_t>(random() % kSequences)
+                                      ? accelerator::kLengths + 4 * static_cast<std::uint32_t>(random() % kSequences)
                                       : static_cast<std::uint32_t>(random() % 0x110) * 4 % 0x400;
     auto value = static_cast<std::uint32_t>(random());
-    if (address == 0x20) value &= ~array::kStart;
+    if (address == 0x20) value &= ~accelerator::kStart;
     bench.write(address, value);
     model.write(address, value);
     ASSERT_EQ(bench.read(address), model.read(address)) << std::hex << address;

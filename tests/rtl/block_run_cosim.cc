@@ -10,8 +10,8 @@ namespace {
 constexpr int kRows = RTL_ROWS, kPes = RTL_PES, kPorts = RTL_PORTS, kBits = RTL_BITS, kPortBits = RTL_PORT_BITS;
 constexpr int kDepthBits = RTL_DEPTH_BITS, kDepth = 1 << (RTL_DEPTH_BITS - 1);
 
-array::Instance instance() {
-  array::Instance one;
+accelerator::Instance instance() {
+  accelerator::Instance one;
   one.array = {kRows, kPes, kPorts};
   one.depth = kDepth;
   one.numbers.sum = {kBits, RTL_POINT};
@@ -22,7 +22,7 @@ array::Instance instance() {
 class BlockBench : public ClockedUnit {
  public:
   BlockBench()
-      : ClockedUnit({{"reset"}, {"start"}, {"block", 24}}), model_(std::make_unique<array::BlockRun>(instance_)) {}
+      : ClockedUnit({{"reset"}, {"start"}, {"block", 24}}), model_(std::make_unique<accelerator::BlockRun>(instance_)) {}
 
   Cycle draw(Random& random) override { return {random() % 700 == 0, random() % 4 != 0, random() >> 40}; }
 
@@ -33,7 +33,7 @@ class BlockBench : public ClockedUnit {
     block_.depth = 1 + static_cast<base::Count>(random() % kDepth);
     block_.query_point = RTL_POINT - static_cast<int>(random() % 4);
     // Every row has some of its PEs' entries; ports beyond the columns have none.
-    array::MaskDecoder decoder({kRows, kPes, kPorts});
+    accelerator::MaskDecoder decoder({kRows, kPes, kPorts});
     std::vector<std::vector<std::uint8_t>> bits(kPorts, std::vector<std::uint8_t>(kRows));
     std::vector<std::uint32_t> counts(kRows);
     const std::size_t columns = 1 + random() % kPorts;
@@ -85,7 +85,7 @@ class BlockBench : public ClockedUnit {
     return cycle[0] != 0;
   }
   void reset_model() override {
-    model_ = std::make_unique<array::BlockRun>(instance_);
+    model_ = std::make_unique<accelerator::BlockRun>(instance_);
     was_busy_ = false;
   }
   void step_model(const Cycle&) override {
@@ -126,10 +126,10 @@ class BlockBench : public ClockedUnit {
   }
   int machine_state() override { return dut().rootp->block_run__DOT__state; }
 
-  const array::Instance instance_ = instance();
-  std::unique_ptr<array::BlockRun> model_;
-  array::BlockOperands block_;
-  array::BlockOutputs outputs_;
+  const accelerator::Instance instance_ = instance();
+  std::unique_ptr<accelerator::BlockRun> model_;
+  accelerator::BlockOperands block_;
+  accelerator::BlockOutputs outputs_;
   std::vector<std::int64_t> taken_;
   bool starts_ = false, last_ = false, was_busy_ = false;
 };

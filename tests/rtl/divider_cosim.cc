@@ -32,15 +32,15 @@ class DividerBench : public ClockedUnit {
     drive(dut().divisor, cycle[3], RTL_DIVISOR_BITS);
     return cycle[0] != 0;
   }
-  void reset_model() override { model_ = array::Divider(RTL_BITS), result_ = {}; }
+  void reset_model() override { model_ = accelerator::Divider(RTL_BITS), result_ = {}; }
   void step_model(const Cycle& cycle) override { result_ = model_.step(cycle[1] != 0, dividend(cycle), cycle[3]); }
   std::string after_edge(const Cycle&) override {
     const std::string what = differs("out_valid", 0, dut().out_valid, result_.there ? 1 : 0);
     return what.empty() && result_.there ? differs("quotient", 0, dut().quotient, result_.value) : what;
   }
 
-  array::Divider model_;
-  array::Divider::Result result_;
+  accelerator::Divider model_;
+  accelerator::Divider::Result result_;
 };
 
 TEST(Divider, IsTheModelInEveryCycle) {

@@ -26,7 +26,7 @@ class ExpBench : public DutUnit {
   }
 
  private:
-  array::ExpUnit model_;
+  accelerator::ExpUnit model_;
 };
 
 TEST(ExpUnit, IsTheModelForRandomNumbers) {
@@ -37,8 +37,8 @@ TEST(ExpUnit, IsTheModelForRandomNumbers) {
 
 TEST(ExpUnit, IsTheModelForEveryNumberWhoseExponentialFits) {
   ExpBench bench;
-  const array::FixedPoint format{kBits, RTL_POINT};
-  const double most = array::ExpUnit(format, RTL_TABLE_BITS, RTL_APPEND).most();
+  const accelerator::FixedPoint format{kBits, RTL_POINT};
+  const double most = accelerator::ExpUnit(format, RTL_TABLE_BITS, RTL_APPEND).most();
   for (std::int64_t x = 0; format.real(x) <= most + 1; ++x) {
     const std::string what = bench.step({static_cast<std::uint64_t>(x)});
     ASSERT_TRUE(what.empty()) << x << ": " << what;

@@ -1,4 +1,4 @@
-// Matrices for the accelerator to run, what array::simulate makes of them, and the memory that they lie in.
+// Matrices for the accelerator to run, what accelerator::simulate makes of them, and the memory that they lie in.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr Count kRows = RTL_ROWS, kPes = RTL_PES, kPorts = RTL_PORTS, kDepth = R
 constexpr Count kStream = RTL_STREAM, kSequences = RTL_SEQUENCES;
 constexpr std::uint32_t kRegion = 1U << 24;  // of the memory, for each of the five kinds
 
-inline array::Instance instance_of(Count latency) {
-  array::Instance one;
+inline accelerator::Instance instance_of(Count latency) {
+  accelerator::Instance one;
   one.array = {kRows, kPes, kPorts};
   one.depth = kDepth, one.code_bits = RTL_CODE_BITS, one.prediction_width = RTL_WIDTH;
   one.quantiser_lanes = RTL_QUANTISER_LANES, one.merge_lanes = RTL_MERGE_LANES;
@@ -31,36 +31,36 @@ inline array::Instance instance_of(Count latency) {
 
 // A matrix to run, and what the model makes of it.
 struct Job {
-  array::Instance instance;
-  array::Work work;
+  accelerator::Instance instance;
+  accelerator::Work work;
   std::vector<float> query, key, value;
-  sparse::Mask mask;
-  array::FixedInputs fixed;
-  array::PredictionConstants constants;
-  array::Simulation expected;
+  masks::Mask mask;
+  accelerator::FixedInputs fixed;
+  accelerator::PredictionConstants constants;
+  accelerator::Simulation expected;
 };
 
 // What follows from the work: numbers in the memory, the driver's constants, the model's answer.
 inline void settle(Job& job) {
-  const base::Diagnostics faults = array::faults(job.instance, array::sizes_of(job.work));
+  const base::Diagnostics faults = accelerator::faults(job.instance, accelerator::sizes_of(job.work));
   for (const base::Diagnostic& fault : faults.all()) ADD_FAILURE() << fault.message;
   if (const auto& p = job.work.prediction) {
     base::Diagnostics found;
-    job.constants = array::prediction_constants(job.instance, array::sizes_of(job.work), p->normalise, *p->query_clip,
+    job.constants = accelerator::prediction_constants(job.instance, accelerator::sizes_of(job.work), p->normalise, *p->query_clip,
                                                 *p->key_clip, p->threshold, found);
     EXPECT_FALSE(found.has_errors());
   }
-  job.fixed = array::fixed_inputs(job.instance, job.work, 1);
-  array::SimulateOptions options;
+  job.fixed = accelerator::fixed_inputs(job.instance, job.work, 1);
+  accelerator::SimulateOptions options;
   options.compare = false;
-  job.expected = array::simulate(job.instance, job.work, options);
+  job.expected = accelerator::simulate(job.instance, job.work, options);
 }
 
 // One or several matrices, of any head size, with what makes their lengths differ.
 inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys) {
   Random random(seed);
   auto job = std::make_unique<Job>();
-  array::Work& work = job->work;
+  accelerator::Work& work = job->work;
   job->instance = instance_of(static_cast<Count>(random() % 30));
   job->instance.overlap = random() % 4 != 0;
   const bool several = random() % 3 == 0;
@@ -93,10 +93,10 @@ inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys
   }
   if (random() % 4 != 0) {
     const double threshold = random() % 8 == 0 ? 0 : static_cast<double>(1 + random() % 200) / 1000;
-    work.prediction = array::Prediction{threshold, random() % 4 != 0, 0.5, 0.7};
+    work.prediction = accelerator::Prediction{threshold, random() % 4 != 0, 0.5, 0.7};
     work.valid_rows = rows, work.valid_columns = columns;
   } else {
-    job->mask = sparse::Mask(work.shape);
+    job->mask = masks::Mask(work.shape);
     job->mask.causal = work.causal;
     job->mask.valid_rows = rows, job->mask.valid_columns = columns;
     const std::uint64_t percent = random() % 60;
@@ -114,7 +114,7 @@ inline std::unique_ptr<Job> job_of(std::uint64_t seed, Count queries, Count keys
 class Memory {
  public:
   explicit Memory(const Job& job)
-      : driven_(array::driver_run(job.instance, job.work, job.fixed, job.constants, job.expected, kStream, kRegion)),
+      : driven_(accelerator::driver_run(job.instance, job.work, job.fixed, job.constants, job.expected, kStream, kRegion)),
         regions_(driven_.memory) {
     regions_[kOutputs].clear();
   }
@@ -130,7 +130,7 @@ class Memory {
     to[address % kRegion] = byte;
   }
   // What the driver writes; its outputs are the model's.
-  const array::DriverRun& driven() const { return driven_; }
+  const accelerator::DriverRun& driven() const { return driven_; }
 
   // How outputs differ from the model's, if they do.
   std::string outputs_differ() const {
@@ -143,9 +143,9 @@ class Memory {
   }
 
  private:
-  static constexpr auto kOutputs = static_cast<std::size_t>(array::Region::kOutputs);
-  array::DriverRun driven_;
-  std::array<std::vector<std::uint8_t>, array::kRegions> regions_;
+  static constexpr auto kOutputs = static_cast<std::size_t>(accelerator::Region::kOutputs);
+  accelerator::DriverRun driven_;
+  std::array<std::vector<std::uint8_t>, accelerator::kRegions> regions_;
 };
 
 // The memory's side of the port: words of requests in their order, each request's after a latency, at full speed or

@@ -17,7 +17,7 @@ class LogBench : public DutUnit {
   }
 
  private:
-  array::Log2Unit model_;
+  accelerator::Log2Unit model_;
 };
 
 TEST(Log2Unit, IsTheModel) {

@@ -41,7 +41,7 @@ class DecoderBench : public ClockedUnit {
     return cycle[0] != 0;
   }
   void reset_model() override {
-    model_ = array::MaskDecoder({kRows, kPes, kPorts});
+    model_ = accelerator::MaskDecoder({kRows, kPes, kPorts});
     model_.begin(std::vector<std::uint32_t>(kRows, 0));
     counts_.assign(kRows, 0), left_ = counts_, bits_.assign(kRows, 0), port_ = 0;
   }
@@ -66,7 +66,7 @@ class DecoderBench : public ClockedUnit {
     return what;
   }
 
-  array::MaskDecoder model_;
+  accelerator::MaskDecoder model_;
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(kRows), left_ = counts_;
   std::vector<std::uint8_t> bits_ = std::vector<std::uint8_t>(kRows);
   int port_ = 0;

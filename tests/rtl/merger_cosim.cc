@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kBits = RTL_BITS, kOutBits = RTL_OUT_BITS, kLanes = RTL_LANES, kDepth = RTL_LANES * RTL_CHUNKS;
 
-array::Instance instance() {
-  array::Instance one;
+accelerator::Instance instance() {
+  accelerator::Instance one;
   one.array = {RTL_ROWS, 4, 8};
   one.depth = kDepth, one.merge_lanes = kLanes, one.query_rows = RTL_QUERIES;
   one.numbers.sum = {kBits, RTL_POINT}, one.numbers.output = {kOutBits, RTL_OUT_POINT};
@@ -82,7 +82,7 @@ class MergerBench : public ClockedUnit {
   }
   void reset_model() override {
     was_busy_ = ended_ = false;
-    model_ = array::MergerUnit(instance_, RTL_QUERIES);
+    model_ = accelerator::MergerUnit(instance_, RTL_QUERIES);
     saturated_ = depth_ = 0;
   }
   void step_model(const Cycle&) override {
@@ -123,9 +123,9 @@ class MergerBench : public ClockedUnit {
 
   int machine_state() override { return dut().rootp->merger__DOT__state; }
 
-  const array::Instance instance_ = instance();
-  array::MergerUnit model_;
-  array::BlockOutputs block_, next_;
+  const accelerator::Instance instance_ = instance();
+  accelerator::MergerUnit model_;
+  accelerator::BlockOutputs block_, next_;
   std::vector<std::int32_t> outputs_;
   base::Count depth_ = 0, queries_ = 0, next_queries_ = 0, saturated_ = 0, out_chunk_ = 0;
   bool merges_ = false, normalises_ = false, there_ = false, last_ = false, was_busy_ = false, ended_ = false;

@@ -9,7 +9,7 @@ namespace orrery::rtl {
 namespace {
 
 constexpr int kHeight = RTL_HEIGHT, kMaskBits = RTL_MASK_BITS;
-using Command = array::PackUnit::Command;
+using Command = accelerator::PackUnit::Command;
 
 class PackBench : public ClockedUnit {
  public:
@@ -38,7 +38,7 @@ class PackBench : public ClockedUnit {
     cycle.insert(cycle.end(), column.begin(), column.end());
     return cycle;
   }
-  static array::PackShape shape() { return {kHeight, RTL_PES, RTL_NUMBER_BITS, RTL_NONE}; }
+  static accelerator::PackShape shape() { return {kHeight, RTL_PES, RTL_NUMBER_BITS, RTL_NONE}; }
   static Command command(const Cycle& cycle) {
     return cycle[1] == 1 ? Command::kClear : cycle[1] == 2 ? Command::kRead : Command::kIdle;
   }
@@ -51,7 +51,7 @@ class PackBench : public ClockedUnit {
     }
     return cycle[0] != 0;
   }
-  void reset_model() override { model_ = array::PackUnit(shape()); }
+  void reset_model() override { model_ = accelerator::PackUnit(shape()); }
   void step_model(const Cycle& cycle) override { model_.step(command(cycle), column_); }
   std::string before_edge(const Cycle&) override {
     return differs("full", 0, dut().full, model_.full(column_) ? 1 : 0);
@@ -65,7 +65,7 @@ class PackBench : public ClockedUnit {
 
   std::uint64_t density_ = 16;
   std::vector<std::uint8_t> column_;
-  array::PackUnit model_;
+  accelerator::PackUnit model_;
 };
 
 TEST(PackUnit, IsTheModelInEveryCycle) {

@@ -41,7 +41,7 @@ class PackerBench : public ClockedUnit {
     return cycle[kReset] != 0;
   }
   void reset_model() override {
-    model_ = array::PackerUnit({kRows, kPes, kPorts});
+    model_ = accelerator::PackerUnit({kRows, kPes, kPorts});
     keys_.assign(kPorts, 0), bits_.assign(static_cast<std::size_t>(kPorts * kRows), 0);
     taken_ = true, closes_ = false;
   }
@@ -61,7 +61,7 @@ class PackerBench : public ClockedUnit {
     std::string what = differs("close", 0, dut().close, closes_ ? 1 : 0);
     if (what.empty() && cycle[kCommand] == 3) what = differs("in_ready", 0, dut().in_ready, taken_ ? 1 : 0);
     if (!what.empty() || !closes_) return what;
-    const array::PackedColumns& block = model_.closed();
+    const accelerator::PackedColumns& block = model_.closed();
     what = differs("columns", 0, pins(dut().columns, kPortBits), block.keys.size());
     for (int r = 0; r < kRows && what.empty(); ++r)
       what = differs("counts", static_cast<std::size_t>(r), pins(dut().counts, kCountBits, r),
@@ -80,7 +80,7 @@ class PackerBench : public ClockedUnit {
   std::uint64_t density_ = 16;
   std::vector<std::uint8_t> column_, bits_;
   std::vector<std::int32_t> keys_;
-  array::PackerUnit model_;
+  accelerator::PackerUnit model_;
   bool taken_ = true, closes_ = false;
   Cycle last_;
 };

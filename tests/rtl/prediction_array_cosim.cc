@@ -10,8 +10,8 @@ namespace orrery::rtl {
 namespace {
 
 constexpr int kBits = RTL_BITS, kSumBits = RTL_SUM_BITS, kWidth = RTL_WIDTH, kHeight = RTL_HEIGHT;
-using Pe = array::PredictionArray::Pe;
-using Sum = array::PredictionArray::Sum;
+using Pe = accelerator::PredictionArray::Pe;
+using Sum = accelerator::PredictionArray::Sum;
 
 class ArrayBench : public ClockedUnit {
  public:
@@ -39,7 +39,7 @@ class ArrayBench : public ClockedUnit {
   std::uint64_t total(int row) { return pins(dut().total, kBits, row); }
 
  private:
-  static array::PredictionShape shape() { return {{kBits, RTL_POINT}, RTL_APPEND, kSumBits, kWidth, kHeight}; }
+  static accelerator::PredictionShape shape() { return {{kBits, RTL_POINT}, RTL_APPEND, kSumBits, kWidth, kHeight}; }
 
   bool apply(const Cycle& cycle) override {
     drive(dut().pe_command, cycle[1], 2);
@@ -54,7 +54,7 @@ class ArrayBench : public ClockedUnit {
     }
     return cycle[0] != 0;
   }
-  void reset_model() override { model_ = array::PredictionArray(shape()); }
+  void reset_model() override { model_ = accelerator::PredictionArray(shape()); }
   void step_model(const Cycle& cycle) override {
     model_.step(static_cast<Pe>(cycle[1]), cycle[2] == 3 ? Sum::kIdle : static_cast<Sum>(cycle[2]), left_, top_);
   }
@@ -69,7 +69,7 @@ class ArrayBench : public ClockedUnit {
     return what;
   }
 
-  array::PredictionArray model_;
+  accelerator::PredictionArray model_;
   std::vector<std::uint8_t> left_, top_;
   std::uint64_t calculates_ = 1, moves_ = 0, at_ = 0;
 };
@@ -141,7 +141,7 @@ TEST(PredictionArray, IsWithinFivePercentAsThePublishedTestAsks) {
       return k[d][c];
     };
     const Predicted got = predicted(8, query, key);
-    const array::FixedPoint format{kBits, RTL_POINT};
+    const accelerator::FixedPoint format{kBits, RTL_POINT};
     for (std::size_t r = 0; r < kHeight; ++r) {
       double sum = 0;
       for (std::size_t c = 0; c < kWidth; ++c) {

@@ -7,7 +7,7 @@ namespace orrery::rtl {
 namespace {
 
 constexpr int kSumBits = RTL_SUM_BITS;
-using Pe = array::PredictionArray::Pe;
+using Pe = accelerator::PredictionArray::Pe;
 
 class PeBench : public ClockedUnit {
  public:
@@ -19,7 +19,7 @@ class PeBench : public ClockedUnit {
   }
 
  private:
-  static array::PredictionShape shape() { return {{20, 8}, 0, kSumBits, 2, 1}; }
+  static accelerator::PredictionShape shape() { return {{20, 8}, 0, kSumBits, 2, 1}; }
 
   bool apply(const Cycle& cycle) override {
     drive(dut().command, cycle[1], 2);
@@ -29,12 +29,12 @@ class PeBench : public ClockedUnit {
     return cycle[0] != 0;
   }
   void reset_model() override {
-    model_ = array::PredictionArray(shape());
+    model_ = accelerator::PredictionArray(shape());
     held_left_ = right_ = bottom_ = 0;
   }
   void step_model(const Cycle& cycle) override {
     const auto command = static_cast<Pe>(cycle[1]);
-    model_.step(command, array::PredictionArray::Sum::kIdle, {static_cast<std::uint8_t>(cycle[2])},
+    model_.step(command, accelerator::PredictionArray::Sum::kIdle, {static_cast<std::uint8_t>(cycle[2])},
                 {static_cast<std::uint8_t>(cycle[3]), static_cast<std::uint8_t>(cycle[4])});
     if (command == Pe::kClear) held_left_ = right_ = bottom_ = 0;
     if (command != Pe::kCalculate) return;
@@ -48,7 +48,7 @@ class PeBench : public ClockedUnit {
     return what.empty() ? differs("bottom", 0, dut().bottom, bottom_) : what;
   }
 
-  array::PredictionArray model_;
+  accelerator::PredictionArray model_;
   std::uint8_t held_left_ = 0, right_ = 0, bottom_ = 0;
 };
 

@@ -13,8 +13,8 @@ constexpr int kRows = RTL_ROWS, kWidth = RTL_WIDTH, kCodeBits = RTL_CODE_BITS, k
 constexpr int kDepth = 1 << (RTL_SUM_BITS - 2 * RTL_CODE_BITS), kKeys = 3 * kWidth;
 const int kCountBits = std::bit_width(unsigned{kRows});
 
-array::Instance instance() {
-  array::Instance one;
+accelerator::Instance instance() {
+  accelerator::Instance one;
   one.array = {kRows, 2, 4};
   one.depth = kDepth, one.code_bits = kCodeBits, one.prediction_width = kWidth;
   one.numbers.sum = {RTL_BITS, RTL_POINT}, one.numbers.score = {kScoreBits, RTL_SCORE_POINT};
@@ -26,8 +26,8 @@ class PredictorBench : public ClockedUnit {
  public:
   PredictorBench()
       : ClockedUnit({{"reset"}, {"start"}, {"job", 24}}),
-        model_(std::make_unique<array::PredictorUnit>(instance_, constants_)) {
-    EXPECT_EQ(array::widths(instance_).code_sum, RTL_SUM_BITS);
+        model_(std::make_unique<accelerator::PredictorUnit>(instance_, constants_)) {
+    EXPECT_EQ(accelerator::widths(instance_).code_sum, RTL_SUM_BITS);
   }
 
   Cycle draw(Random& random) override { return {random() % 1000 == 0, random() % 4 != 0, random() >> 40}; }
@@ -95,13 +95,13 @@ class PredictorBench : public ClockedUnit {
   }
   void reset_model() override {
     was_busy_ = false;
-    model_ = std::make_unique<array::PredictorUnit>(instance_, constants_);
+    model_ = std::make_unique<accelerator::PredictorUnit>(instance_, constants_);
     saturated_ = 0, ended_ = false;
   }
   void step_model(const Cycle&) override {
     ended_ = false;
     if (starts_) {
-      model_ = std::make_unique<array::PredictorUnit>(instance_, constants_);
+      model_ = std::make_unique<accelerator::PredictorUnit>(instance_, constants_);
       model_->begin(tile_);
       saturated_ = 0;
     } else if (model_->busy()) {
@@ -140,14 +140,14 @@ class PredictorBench : public ClockedUnit {
 
   int machine_state() override { return dut().rootp->predictor__DOT__state; }
 
-  const array::Instance instance_ = instance();
-  array::PredictionConstants constants_ = [] {
-    array::PredictionConstants one;
+  const accelerator::Instance instance_ = instance();
+  accelerator::PredictionConstants constants_ = [] {
+    accelerator::PredictionConstants one;
     one.score_shift = 20;
     return one;
   }();
-  std::unique_ptr<array::PredictorUnit> model_;
-  array::PredictedTile tile_;
+  std::unique_ptr<accelerator::PredictorUnit> model_;
+  accelerator::PredictedTile tile_;
   std::vector<std::int8_t> query_codes_, key_codes_;
   std::vector<std::uint64_t> query_factors_, key_factors_, valid_;
   std::vector<std::uint64_t> scores_ = std::vector<std::uint64_t>(kRows);

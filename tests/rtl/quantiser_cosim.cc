@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kBits = RTL_BITS, kLanes = RTL_LANES, kCodeBits = RTL_CODE_BITS, kDepth = 14, kRows = 9;
 
-array::Instance instance() {
-  array::Instance one;
+accelerator::Instance instance() {
+  accelerator::Instance one;
   one.depth = kDepth, one.code_bits = kCodeBits, one.quantiser_lanes = kLanes;
   one.numbers.query = one.numbers.key = {kBits, RTL_POINT};
   return one;
@@ -18,7 +18,7 @@ array::Instance instance() {
 class QuantiserBench : public ClockedUnit {
  public:
   QuantiserBench() : ClockedUnit({{"reset"}, {"start"}, {"job", 24}}), model_(constants_, kLanes) {
-    EXPECT_EQ(array::widths(instance_).norm, RTL_NORM_BITS);
+    EXPECT_EQ(accelerator::widths(instance_).norm, RTL_NORM_BITS);
   }
 
   Cycle draw(Random& random) override { return {random() % 500 == 0, random() % 4 != 0, random() >> 40}; }
@@ -31,7 +31,7 @@ class QuantiserBench : public ClockedUnit {
     const double clip = static_cast<double>(1 + random() % 100) / (normalise ? 100 : 10);
     base::Diagnostics found;
     const auto drawn =
-        array::prediction_constants(instance_, {1, 8, 8, depth, 0.125, true}, normalise, clip, clip, 0.01, found);
+        accelerator::prediction_constants(instance_, {1, 8, 8, depth, 0.125, true}, normalise, clip, clip, 0.01, found);
     if (!found.has_errors()) constants_ = drawn.query;
     count_ = static_cast<base::Count>(random() % (kRows + 1)), depth_ = depth;
     x_.assign(static_cast<std::size_t>(count_ * depth), 0);
@@ -68,11 +68,11 @@ class QuantiserBench : public ClockedUnit {
   }
   void reset_model() override {
     was_busy_ = false;
-    model_ = array::QuantiserUnit(constants_, kLanes), clipped_ = 0;
+    model_ = accelerator::QuantiserUnit(constants_, kLanes), clipped_ = 0;
   }
   void step_model(const Cycle&) override {
     if (starts_) {
-      model_ = array::QuantiserUnit(constants_, kLanes);
+      model_ = accelerator::QuantiserUnit(constants_, kLanes);
       model_.begin(x_.data(), count_, depth_);
       clipped_ = 0;
     } else if (model_.busy()) {
@@ -109,12 +109,12 @@ class QuantiserBench : public ClockedUnit {
     return what;
   }
 
-  const array::Instance instance_ = instance();
-  array::QuantiserConstants constants_ = [] {
+  const accelerator::Instance instance_ = instance();
+  accelerator::QuantiserConstants constants_ = [] {
     base::Diagnostics found;
-    return array::prediction_constants(instance(), {1, 8, 8, kDepth, 0.125, true}, true, 0.5, 0.5, 0.01, found).query;
+    return accelerator::prediction_constants(instance(), {1, 8, 8, kDepth, 0.125, true}, true, 0.5, 0.5, 0.01, found).query;
   }();
-  array::QuantiserUnit model_;
+  accelerator::QuantiserUnit model_;
   std::vector<std::int32_t> x_;
   base::Count count_ = 0, depth_ = 1, clipped_ = 0;
   bool starts_ = false, last_ = false, was_busy_ = false, there_ = false;

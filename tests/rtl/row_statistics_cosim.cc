@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kBits = RTL_BITS, kScoreBits = RTL_SCORE_BITS;
 
-array::Instance instance() {
-  array::Instance one;
+accelerator::Instance instance() {
+  accelerator::Instance one;
   one.numbers.sum = {kBits, RTL_POINT}, one.numbers.score = {kScoreBits, RTL_SCORE_POINT};
   one.exponential = {RTL_TABLE_BITS, RTL_LONG != 0};
   return one;
@@ -26,8 +26,8 @@ class StatisticsBench : public ClockedUnit {
   }
 
  private:
-  static array::PredictionConstants constants() {
-    array::PredictionConstants one;
+  static accelerator::PredictionConstants constants() {
+    accelerator::PredictionConstants one;
     one.score_shift = 10;
     return one;
   }
@@ -49,8 +49,8 @@ class StatisticsBench : public ClockedUnit {
     return what.empty() ? differs("sum", 0, pins(dut().sum, kBits), low(row_.sum, kBits)) : what;
   }
 
-  array::ScoreUnit model_;
-  array::ScoreUnit::Row row_;
+  accelerator::ScoreUnit model_;
+  accelerator::ScoreUnit::Row row_;
   int spread_ = 0;
 };
 

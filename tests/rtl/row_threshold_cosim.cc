@@ -10,9 +10,9 @@ class ThresholdBench : public DutUnit {
  public:
   ThresholdBench() : DutUnit({{"minus_log2_threshold", 23}, {"most", kScoreBits}, {"sum", kBits - 1}}) {
     for (std::int64_t t = 0; t < 64; ++t) {
-      array::PredictionConstants constants;
+      accelerator::PredictionConstants constants;
       constants.threshold = -(t * t * t) * 32 - t;
-      models_.emplace_back(array::Instance{}, constants);
+      models_.emplace_back(accelerator::Instance{}, constants);
       thresholds_.push_back(constants.threshold);
     }
   }
@@ -35,7 +35,7 @@ class ThresholdBench : public DutUnit {
   }
 
  private:
-  std::vector<array::ScoreUnit> models_;
+  std::vector<accelerator::ScoreUnit> models_;
   std::vector<std::int64_t> thresholds_;
 };
 

@@ -17,10 +17,10 @@ class RescaleBench : public DutUnit {
                  {"query_factor", 16},
                  {"key_factor", 16},
                  {"shift", 6}}) {
-    array::Instance instance;
+    accelerator::Instance instance;
     instance.numbers.score = {kScoreBits, 10};
     for (int shift = 1; shift <= kShifts; ++shift) {
-      array::PredictionConstants constants;
+      accelerator::PredictionConstants constants;
       constants.score_shift = shift;
       models_.emplace_back(instance, constants);
     }
@@ -47,7 +47,7 @@ class RescaleBench : public DutUnit {
     dut().eval();
     base::Count saturated = 0;
     const std::int64_t z = models_[static_cast<std::size_t>(shift - 1)].rescaled(
-        array::signed_sum(static_cast<std::int64_t>(sum), static_cast<std::int64_t>(row),
+        accelerator::signed_sum(static_cast<std::int64_t>(sum), static_cast<std::int64_t>(row),
                           static_cast<std::int64_t>(key), static_cast<base::Count>(depth), kCodeBits),
         cycle[4], cycle[5], saturated);
     const std::string what = differs("z", 0, pins(dut().z, kScoreBits), low(z, kScoreBits));
@@ -55,7 +55,7 @@ class RescaleBench : public DutUnit {
   }
 
  private:
-  std::vector<array::ScoreUnit> models_;  // of each shift
+  std::vector<accelerator::ScoreUnit> models_;  // of each shift
 };
 
 TEST(ScoreRescale, IsTheModel) {

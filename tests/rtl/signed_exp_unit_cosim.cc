@@ -20,7 +20,7 @@ class ExpBench : public DutUnit {
   }
 
  private:
-  array::SignedExpUnit model_;
+  accelerator::SignedExpUnit model_;
 };
 
 TEST(SignedExpUnit, IsTheModelForRandomNumbers) {

@@ -8,14 +8,14 @@
 namespace orrery::rtl {
 
 constexpr int kBits = RTL_BITS, kPorts = RTL_PORTS, kPortBits = RTL_PORT_BITS, kDelayBits = RTL_DELAY_BITS;
-using Sums = array::SparseArray::Sums;
-using Exp = array::SparseArray::Exponentials;
+using Sums = accelerator::SparseArray::Sums;
+using Exp = accelerator::SparseArray::Exponentials;
 
 class SparseStimulus : public ClockedUnit {
  public:
   enum At : std::size_t { kReset, kClear, kC3, kC5, kC1 };
 
-  explicit SparseStimulus(const array::SparseShape& shape)
+  explicit SparseStimulus(const accelerator::SparseShape& shape)
       : ClockedUnit({{"reset"},
                      {"clear"},
                      {"c3", 2},
@@ -67,7 +67,7 @@ class SparseStimulus : public ClockedUnit {
       drive(dut().c4, words_.delay[i], kDelayBits, static_cast<int>(i));
     }
   }
-  void reset_model() override { model_ = array::SparseArray(shape_); }
+  void reset_model() override { model_ = accelerator::SparseArray(shape_); }
   void step_model(const Cycle& cycle) override {
     model_.step(static_cast<Sums>(c3(cycle)), static_cast<Exp>(c5(cycle)), cycle[kClear] != 0, words_, left_.data(),
                 top_.data());
@@ -86,10 +86,10 @@ class SparseStimulus : public ClockedUnit {
     return 4;
   }
 
-  array::SparseShape shape_;
-  array::SparseArray model_;
+  accelerator::SparseShape shape_;
+  accelerator::SparseArray model_;
   std::size_t pes_;
-  array::SparseArray::Words words_;
+  accelerator::SparseArray::Words words_;
   std::vector<std::int64_t> left_, top_;
 
  private:

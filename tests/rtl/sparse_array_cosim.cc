@@ -150,7 +150,7 @@ TEST(SparseArray, ComputesTheRecordedBlocks) {
 TEST(SparseArray, IsWithinFivePercentAsThePublishedTestAsks) {
   Random random(9);
   constexpr std::size_t kDepth = 8;
-  const array::FixedPoint format{kBits, RTL_POINT};
+  const accelerator::FixedPoint format{kBits, RTL_POINT};
   const auto real = [&](std::uint64_t x) { return format.real(sign_extended(x, kBits)); };
   for (int trial = 0; trial < 20; ++trial) {
     const auto table = [&](std::size_t rows, std::size_t columns) {

@@ -22,15 +22,15 @@ class RootBench : public ClockedUnit {
     drive(dut().x, cycle[2], 2 * RTL_BITS);
     return cycle[0] != 0;
   }
-  void reset_model() override { model_ = array::SquareRoot(RTL_BITS), result_ = {}; }
+  void reset_model() override { model_ = accelerator::SquareRoot(RTL_BITS), result_ = {}; }
   void step_model(const Cycle& cycle) override { result_ = model_.step(cycle[1] != 0, cycle[2]); }
   std::string after_edge(const Cycle&) override {
     const std::string what = differs("out_valid", 0, dut().out_valid, result_.there ? 1 : 0);
     return what.empty() && result_.there ? differs("root", 0, dut().root, result_.value) : what;
   }
 
-  array::SquareRoot model_;
-  array::Divider::Result result_;
+  accelerator::SquareRoot model_;
+  accelerator::Divider::Result result_;
 };
 
 TEST(SquareRoot, IsTheModelInEveryCycle) {
