@@ -24,7 +24,7 @@ Printed shown(const Results& results, const OutputFolder& output = {}, bool quie
   std::ostringstream out, err;
   const Console console{out, err, false, false, quiet};
   Printed printed;
-  printed.code = present(results, {}, output, console);
+  printed.code = run_mapping(console, {}, output, true, [&](Run&) { return results; });
   printed.out = out.str();
   printed.err = err.str();
   return printed;
@@ -32,7 +32,6 @@ Printed shown(const Results& results, const OutputFolder& output = {}, bool quie
 
 Results results_of(std::vector<MappedLayer> layers) {
   Results results;
-  results.verb = "map";
   results.mapped.layers = std::move(layers);
   return results;
 }

@@ -2,7 +2,6 @@
 
 #include "orrery/cli/command_line.h"
 #include "orrery/cli/program_version.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/sweep/points/build.h"
 #include "orrery/verbs/sweep/report.h"
 #include "orrery/verbs/sweep/store/merge_stores.h"

@@ -13,8 +13,6 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
-#include "orrery/program/verbs.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/build.h"
 #include "orrery/verbs/sweep/points/parts.h"
@@ -25,7 +23,6 @@
 #include "orrery/verbs/sweep/store/merge_stores.h"
 #include "orrery/verbs/sweep/store/store.h"
 #include "orrery/verbs/sweep/study_options.h"
-#include "orrery/verbs/tune/select/options.h"
 
 namespace orrery::verbs {
 namespace {

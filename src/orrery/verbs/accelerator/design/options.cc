@@ -13,7 +13,6 @@
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/design/report.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {

@@ -13,7 +13,6 @@
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 #include "orrery/verbs/prune/sweep/report.h"
 
 namespace orrery::verbs {
