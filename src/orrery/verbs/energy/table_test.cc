@@ -104,7 +104,7 @@ TEST(EnergyTable, CountsInstancesInTheTotalArea) {
 nlohmann::json document() {
   EstimatedChip chip;
   chip.components = components();
-  return checked(energy_document().json(chip));
+  return checked(energy_document(), chip);
 }
 
 TEST(EnergyJson, KeepsTheContract) {

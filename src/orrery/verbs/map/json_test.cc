@@ -16,7 +16,7 @@ json document(const MappedModel& mapped, base::Count blocks = 0, const std::stri
   Results results;
   results.mapped = mapped;
   results.blocks = blocks;
-  return checked(mapping_document(verb == "map").json(results, 1.5));
+  return checked(mapping_document(verb == "map"), results, 1.5);
 }
 
 TEST(MapJson, HasTheKeysOfTheContract) {
@@ -123,7 +123,7 @@ TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
   request.mapped = mapped;
   request.blocks = 24;
   request.selected = "FF2";
-  const json result = checked(mapping_document(true).json(request))["result"];
+  const json result = checked(mapping_document(true), request)["result"];
   EXPECT_FALSE(result.contains("model"));
   EXPECT_EQ(result["selection"], "FF2");
   EXPECT_EQ(result["selection_in_all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "orrery/inputs/layers/timeloop_files.h"
-#include "orrery/present/text_table.h"
 #include "orrery/verbs/map/front_table.h"
 #include "orrery/verbs/map/fused_pairs_text.h"
 #include "orrery/verbs/map/infeasible_text.h"
@@ -15,6 +14,7 @@
 #include "orrery/verbs/map/loop_nest_text.h"
 #include "orrery/verbs/map/padding_text.h"
 #include "orrery/verbs/map/sparse_layer_text.h"
+#include "orrery/verbs/map/table.h"
 #include "orrery/verbs/map/why_text.h"
 
 namespace orrery::verbs {

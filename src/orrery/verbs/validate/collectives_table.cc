@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 #include "orrery/verbs/validate/error_summary_text.h"
 
 namespace orrery::verbs {
