@@ -19,7 +19,6 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/program/write_for.h"
 
 namespace orrery::verbs {
 namespace {

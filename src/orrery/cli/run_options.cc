@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "orrery/cli/shared_options.h"
-#include "orrery/verbs/train/run.h"
+#include "orrery/engines/cluster/model/fields.h"
+#include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/plan.h"
 
 namespace orrery::verbs {
 

@@ -51,6 +51,23 @@ Record<Envelope> envelope_tail(unsigned parts) {
   return out;
 }
 
+std::string document_text(const std::string& kind, unsigned parts, const Envelope& envelope,
+                          const std::vector<AnyColumn>& keys, const void* answer) {
+  Json::Object out;
+  add_keys(out, envelope_head(kind, parts).columns(), &envelope);
+  add_keys(out, keys, answer);
+  add_keys(out, envelope_tail(parts).columns(), &envelope);
+  return text(std::move(out));
+}
+
+Json document_schema(const std::string& kind, unsigned parts, const std::vector<AnyColumn>& keys) {
+  std::vector<AnyColumn> all = envelope_head(kind, parts).columns();
+  all.insert(all.end(), keys.begin(), keys.end());
+  const Record<Envelope> tail = envelope_tail(parts);
+  all.insert(all.end(), tail.columns().begin(), tail.columns().end());
+  return object_schema(all);
+}
+
 Record<base::Location> location() {
   using base::Location;
   const auto line = [](const Location& l, int number) { return l.line > 0 ? std::optional(number) : std::nullopt; };

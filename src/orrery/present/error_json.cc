@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "orrery/present/answer.h"
 #include "orrery/present/diagnostic_text.h"
-#include "orrery/present/schemas.h"
 
 namespace orrery::verbs {
 namespace {
@@ -12,10 +10,7 @@ namespace {
 using base::Diagnostic;
 using base::Label;
 
-struct Errors {
-  const std::string& version;
-  const std::vector<Diagnostic>& diagnostics;
-};
+using Errors = std::vector<Diagnostic>;
 
 // A place flat in the object that it belongs to.
 Record<base::Location> place() {
@@ -58,7 +53,7 @@ std::vector<Diagnostic> distinct(const Errors& errors) {
   const Record<Diagnostic> looks = diagnostic();
   std::vector<Diagnostic> out;
   std::vector<Json> seen;
-  for (const Diagnostic& each : errors.diagnostics) {
+  for (const Diagnostic& each : errors) {
     Json json = looks.json(each);
     if (std::find(seen.begin(), seen.end(), json) != seen.end()) continue;
     seen.push_back(std::move(json));
@@ -67,19 +62,10 @@ std::vector<Diagnostic> distinct(const Errors& errors) {
   return out;
 }
 
-Record<Errors> answer() {
-  return document<Errors>("error", 0, [](const Errors& e) { return Envelope{e.version}; },
-                          {{"diagnostics", "In the order of the files' lines, each once.", distinct, diagnostic()}});
-}
-
 }  // namespace
 
-std::string error_json(const std::string& version, const std::vector<Diagnostic>& diagnostics) {
-  return text(answer().json({version, diagnostics}));
-}
-
-Json error_schema() {
-  return answer().schema();
+Document<std::vector<Diagnostic>> error_document() {
+  return {"error", {{"diagnostics", "In the order of the files' lines, each once.", distinct, diagnostic()}}, 0};
 }
 
 }  // namespace orrery::verbs

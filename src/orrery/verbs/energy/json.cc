@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/energy/origin_text.h"
 
 namespace orrery::verbs {
@@ -64,28 +62,14 @@ Record<EstimatedComponent> component() {
           {"actions", "One entry an action and value of its arguments.", &Component::actions, action()}};
 }
 
-Record<EnergyDocument> answer() {
-  const auto components = [](const EnergyDocument& d) -> const auto& {
-    return *d.components;
-  };
-  const Record<EnergyDocument> result = {{"components", "Primitives first, then compounds.", components, component()},
-                                         {"total_area_um2", "um^2 of all instances of all components.",
-                                          [](const EnergyDocument& d) { return total_area_um2(*d.components); }}};
-  return document<EnergyDocument>("energy", kCompat | kInputs | kWarnings | kTiming,
-                                  [](const EnergyDocument& d) {
-                                    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
-                                  },
-                                  {{"result", "The figures.", std::identity(), result}});
-}
-
 }  // namespace
 
-std::string energy_json(const EnergyDocument& document) {
-  return text(answer().json(document));
-}
-
-Json energy_schema() {
-  return answer().schema();
+Document<EstimatedChip> energy_document() {
+  return {"energy", "The figures.",
+          Record<EstimatedChip>{
+              {"components", "Primitives first, then compounds.", &EstimatedChip::components, component()},
+              {"total_area_um2", "um^2 of all instances of all components.",
+               [](const EstimatedChip& c) { return total_area_um2(c.components); }}}};
 }
 
 }  // namespace orrery::verbs

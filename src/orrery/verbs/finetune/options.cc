@@ -1,18 +1,12 @@
-#include "orrery/verbs/finetune/options.h"
 
 #include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/pruning_options.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/finetune/report.h"
 #include "orrery/verbs/finetune/run.h"
 
@@ -78,21 +72,16 @@ void settle(Options& options, const char* data) {
 }
 
 // Runs `work` with an interrupt that keeps what is done; prints the answer.
-template <typename Answer, typename Work>
-int answer(Console& console, TextRequest& request, const Work& work) {
-  const base::Stopwatch clock;
-  const auto [done, told_to_stop] = [&] {
-    std::optional<InterruptGuard> interrupt;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    Answer made = work();
-    return std::pair(std::move(made), interrupt && interrupt->flag()->load());
-  }();
-  report(console, done.warnings.all());
-  const TextsDocument<Answer> document{kVersion, &done, clock.seconds()};
-  console.out << (console.json ? verbs::texts_json(document) : verbs::texts_table(done));
-  if (!done.ended_early) return kDone;
-  console.out.flush();
-  return told_to_stop ? kInterrupted : kLimit;
+template <typename Answer>
+int answer(const Console& console, TextRequest& request, Document<Answer> (*document)(),
+           const std::function<Answer(Run&)>& work) {
+  return run_verb<Answer>(console, {.answer =
+                                        [&](Run& run) {
+                                          request.interruptible = run.interruptible();
+                                          return work(run);
+                                        },
+                                    .document = document,
+                                    .table = [](const Answer& done) { return texts_table(done); }});
 }
 
 // A number that is none of CommandLine's kinds.
@@ -121,8 +110,8 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
-  return answer<Embedded>(console, options.request,
-                          [&] { return verbs::tune_embed(options.request, pool.value_or(Pool::kMean)); });
+  return answer<Embedded>(console, options.request, tune_embed_document,
+                          [&](Run&) { return tune_embed(options.request, pool.value_or(Pool::kMean)); });
 }
 
 int run_tune_generate(const Arguments& arguments, Console& console) {
@@ -135,8 +124,8 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
-  return answer<Generated>(console, options.request,
-                           [&] { return verbs::tune_generate(options.request, most.value_or(32)); });
+  return answer<Generated>(console, options.request, tune_generate_document,
+                           [&](Run&) { return tune_generate(options.request, most.value_or(32)); });
 }
 
 int run_tune_eval(const Arguments& arguments, Console& console) {
@@ -151,7 +140,8 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
   line.seed(options.request.seed, "Of the words that mlm masks; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
-  return answer<Evaluated>(console, options.request, [&] { return verbs::tune_eval(options.request); });
+  return answer<Evaluated>(console, options.request, tune_eval_document,
+                           [&](Run&) { return tune_eval(options.request); });
 }
 
 int run_tune_train(const Arguments& arguments, Console& console) {
@@ -205,16 +195,12 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   optimiser.beta1 = beta1.value_or(optimiser.beta1);
   optimiser.beta2 = beta2.value_or(optimiser.beta2);
   optimiser.epsilon = epsilon.value_or(optimiser.epsilon);
-  std::optional<ProgressLine> progress(console);
-  request.told = [&](const network::StepReport& step, std::int64_t of, double seconds_left) {
-    if (progress->wanted())
-      progress->show(fmt::format("step {} of {}: loss {:.4f}, rate {:.2e}, {:.0f} s left", step.step, of, step.loss,
-                                 step.rate, seconds_left));
-  };
-  return answer<TrainedTexts>(console, request.texts, [&] {
-    TrainedTexts made = verbs::tune_train(request);
-    progress.reset();
-    return made;
+  return answer<TrainedTexts>(console, request.texts, tune_train_document, [&](Run& run) {
+    request.told = [&](const network::StepReport& step, std::int64_t of, double seconds_left) {
+      run.show("step {} of {}: loss {:.4f}, rate {:.2e}, {:.0f} s left", step.step, of, step.loss, step.rate,
+               seconds_left);
+    };
+    return tune_train(request);
   });
 }
 

@@ -5,13 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -26,36 +23,38 @@ double density(const PrunedFigures& pruned) {
   return mean.pairs > 0 ? static_cast<double>(mean.kept) / static_cast<double>(mean.pairs) : 0;
 }
 
-template <typename Answer>
-Record<TextsDocument<Answer>> answer(const char* kind, const Record<Answer>& result) {
-  using Document = TextsDocument<Answer>;
-  const auto envelope = [](const Document& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<Document>(
-      kind, kInputs | kWarnings | kTiming, envelope,
-      {{"result", "What was computed.", [](const Document& d) -> const Answer& { return *d.answer; }, result}});
+constexpr const char* kComputed = "What was computed.";
+
+std::string many(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-Record<TextsDocument<Embedded>> embedded() {
+std::string value(double number) {
+  return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
+}
+
+}  // namespace
+
+Document<Embedded> tune_embed_document() {
   const Record<EmbeddedText> text = {{"tokens", "Of the text, special ones included; 0 where time ended before it.",
                                       [](const EmbeddedText& t) { return count(t.tokens); }},
                                      {"embedding", "Its vector.", [](const EmbeddedText& t) {
                                         return std::vector<double>(t.embedding.begin(), t.embedding.end());
                                       }}};
-  return answer<Embedded>(
-      "tune_embed",
-      {{"model", "The folder.", &Embedded::model},
-       {"pool", "Of the tokens' vectors.", [](const Embedded& e) { return e.pool == Pool::kMean ? "mean" : "cls"; },
-        OneOf{{"mean", "cls"}}},
-       {"width", "Of the vectors.", [](const Embedded& e) { return count(e.width); }},
-       {"cut", "Texts that were longer than the limit.", [](const Embedded& e) { return count(e.cut); }},
-       {"seconds", "Of the model alone.", &Embedded::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.", [](const Embedded& e) { return !e.ended_early; }},
-       {"texts", "In the order of the file.", &Embedded::texts, text}});
+  return {"tune_embed", kComputed,
+          Record<Embedded>{
+              {"model", "The folder.", &Embedded::model},
+              {"pool", "Of the tokens' vectors.",
+               [](const Embedded& e) { return e.pool == Pool::kMean ? "mean" : "cls"; }, OneOf{{"mean", "cls"}}},
+              {"width", "Of the vectors.", [](const Embedded& e) { return count(e.width); }},
+              {"cut", "Texts that were longer than the limit.", [](const Embedded& e) { return count(e.cut); }},
+              {"seconds", "Of the model alone.", &Embedded::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const Embedded& e) { return !e.ended_early; }},
+              {"texts", "In the order of the file.", &Embedded::texts, text}}};
 }
 
-Record<TextsDocument<Evaluated>> evaluated() {
+Document<Evaluated> tune_eval_document() {
   const Record<TaskMetric> metric = {
       {"name", "As the tasks' own scripts call it.", &TaskMetric::name},
       {"value", "Null where it is not defined.", [](const TaskMetric& m) { return finite(m.value); }}};
@@ -75,24 +74,25 @@ Record<TextsDocument<Evaluated>> evaluated() {
       {"load_balance", "25%-skip, the mean of all masks.",
        [](const PrunedFigures& p) { return masks::mean_of(p.masks).load_balance[3]; }},
       {"emptied_rows", "Rows that lost every key.", &PrunedFigures::emptied}};
-  return answer<Evaluated>(
-      "tune_eval", {{"model", "The folder.", &Evaluated::model},
-                    {"task", "What the head does.", &Evaluated::task},
-                    {"texts", "Rows of the file.", [](const Evaluated& e) { return count(e.texts); }},
-                    {"examples", "Windows of them.", [](const Evaluated& e) { return count(e.examples); }},
-                    {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
-                    {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
-                    {"metrics", "Of the task.", &Evaluated::metrics, metric},
-                    {"attention", "Pruned; null: dense.", &Evaluated::pruned, attention},
-                    {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
-                    {"predictions", "Of each row, in the order of the file; none in language tasks.",
-                     &Evaluated::predictions, prediction},
-                    {"seconds", "Of the model alone.", &Evaluated::seconds},
-                    {"complete", "False: a limit or an interrupt ended it early.",
-                     [](const Evaluated& e) { return !e.ended_early; }}});
+  return {"tune_eval", kComputed,
+          Record<Evaluated>{
+              {"model", "The folder.", &Evaluated::model},
+              {"task", "What the head does.", &Evaluated::task},
+              {"texts", "Rows of the file.", [](const Evaluated& e) { return count(e.texts); }},
+              {"examples", "Windows of them.", [](const Evaluated& e) { return count(e.examples); }},
+              {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
+              {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
+              {"metrics", "Of the task.", &Evaluated::metrics, metric},
+              {"attention", "Pruned; null: dense.", &Evaluated::pruned, attention},
+              {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
+              {"predictions", "Of each row, in the order of the file; none in language tasks.", &Evaluated::predictions,
+               prediction},
+              {"seconds", "Of the model alone.", &Evaluated::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const Evaluated& e) { return !e.ended_early; }}}};
 }
 
-Record<TextsDocument<Generated>> generated() {
+Document<Generated> tune_generate_document() {
   const Record<GeneratedText> text = {
       {"tokens", "That were added, the one that ends a text included; 0 where time ended before it.",
        [](const GeneratedText& t) { return count(t.ids.size()); }},
@@ -104,77 +104,41 @@ Record<TextsDocument<Generated>> generated() {
        [](const GeneratedText& t) {
          return std::vector<double>(t.log_probabilities.begin(), t.log_probabilities.end());
        }}};
-  return answer<Generated>(
-      "tune_generate",
-      {{"model", "The folder.", &Generated::model},
-       {"max_new_tokens", "At most so many were added to a text.", &Generated::most},
-       {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
-       {"seconds", "Of the model alone.", &Generated::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.",
-        [](const Generated& g) { return !g.ended_early; }},
-       {"texts", "In the order of the file.", &Generated::texts, text}});
+  return {"tune_generate", kComputed,
+          Record<Generated>{
+              {"model", "The folder.", &Generated::model},
+              {"max_new_tokens", "At most so many were added to a text.", &Generated::most},
+              {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
+              {"seconds", "Of the model alone.", &Generated::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const Generated& g) { return !g.ended_early; }},
+              {"texts", "In the order of the file.", &Generated::texts, text}}};
 }
 
-Record<TextsDocument<TrainedTexts>> trained() {
+Document<TrainedTexts> tune_train_document() {
   using network::StepReport;
   const Record<StepReport> step = {{"step", "From 1.", &StepReport::step},
                                    {"loss", "Mean over labels, with dropout.", &StepReport::loss},
                                    {"rate", "Of learning.", &StepReport::rate},
                                    {"norm", "Of all gradients, before it was clipped.", &StepReport::norm},
                                    {"seconds", "That the step took.", &StepReport::seconds}};
-  return answer<TrainedTexts>(
-      "tune_train",
-      {{"model", "The folder that training began with.", &TrainedTexts::model},
-       {"output", "The folder that was written.", &TrainedTexts::output},
-       {"task", "What is learned.", &TrainedTexts::task},
-       {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
-       {"examples", "Windows of them.", [](const TrainedTexts& t) { return count(t.examples); }},
-       {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
-       {"attention", "What of it is computed, in words.", &TrainedTexts::attention},
-       {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
-       {"steps", "That the model has learned.", &TrainedTexts::steps},
-       {"of", "Steps of the whole training.", &TrainedTexts::of},
-       {"resumed_at", "The step that this run began at.", &TrainedTexts::resumed_at},
-       {"history", "The steps of this run.", &TrainedTexts::history, step},
-       {"seconds", "Of them.", &TrainedTexts::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.",
-        [](const TrainedTexts& t) { return !t.ended_early; }}});
-}
-
-std::string many(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
-std::string value(double number) {
-  return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
-}
-
-}  // namespace
-
-std::string texts_json(const TextsDocument<Embedded>& document) {
-  return text(embedded().json(document));
-}
-std::string texts_json(const TextsDocument<Evaluated>& document) {
-  return text(evaluated().json(document));
-}
-std::string texts_json(const TextsDocument<Generated>& document) {
-  return text(generated().json(document));
-}
-std::string texts_json(const TextsDocument<TrainedTexts>& document) {
-  return text(trained().json(document));
-}
-
-Json tune_embed_schema() {
-  return embedded().schema();
-}
-Json tune_eval_schema() {
-  return evaluated().schema();
-}
-Json tune_generate_schema() {
-  return generated().schema();
-}
-Json tune_train_schema() {
-  return trained().schema();
+  return {"tune_train", kComputed,
+          Record<TrainedTexts>{
+              {"model", "The folder that training began with.", &TrainedTexts::model},
+              {"output", "The folder that was written.", &TrainedTexts::output},
+              {"task", "What is learned.", &TrainedTexts::task},
+              {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
+              {"examples", "Windows of them.", [](const TrainedTexts& t) { return count(t.examples); }},
+              {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
+              {"attention", "What of it is computed, in words.", &TrainedTexts::attention},
+              {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
+              {"steps", "That the model has learned.", &TrainedTexts::steps},
+              {"of", "Steps of the whole training.", &TrainedTexts::of},
+              {"resumed_at", "The step that this run began at.", &TrainedTexts::resumed_at},
+              {"history", "The steps of this run.", &TrainedTexts::history, step},
+              {"seconds", "Of them.", &TrainedTexts::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const TrainedTexts& t) { return !t.ended_early; }}}};
 }
 
 std::string texts_table(const Embedded& answer) {

@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
 
@@ -154,7 +151,9 @@ Record<Numbered> connection() {
        [](const N& n) { return sent_over(n.edge()); }, communication()}};
 }
 
-Record<GraphDocument> answer() {
+}  // namespace
+
+Document<GeneratedGraph> graph_document() {
   const Record<GeneratedGraph> result = {
       {"kind", "As on the command line.", &GeneratedGraph::kind},
       {"model", "Name of the model; null where sizes alone made it.",
@@ -164,22 +163,7 @@ Record<GraphDocument> answer() {
       {"flop", "Of all kernels.", [](const GeneratedGraph& g) { return verbs::flop(g.graph); }},
       {"kernels", "In the order of their ids.", kernels, kernel()},
       {"connections", "In the order of their ids.", connections, connection()}};
-  const auto envelope = [](const GraphDocument& d) {
-    return Envelope{d.version, {}, &d.generated->inputs, &d.generated->warnings, d.seconds};
-  };
-  const auto generated = [](const GraphDocument& d) -> const GeneratedGraph& { return *d.generated; };
-  return document<GraphDocument>("graph", kInputs | kWarnings | kTiming, envelope,
-                                 {{"result", "The graph.", generated, result}});
-}
-
-}  // namespace
-
-std::string graph_json(const GraphDocument& document) {
-  return text(answer().json(document));
-}
-
-Json graph_schema() {
-  return answer().schema();
+  return {"graph", "The graph.", result};
 }
 
 }  // namespace orrery::verbs

@@ -4,9 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
 
@@ -77,7 +74,9 @@ Record<OperatorsJsonNumbered> layers() {
            }}};
 }
 
-Record<OperatorsDocument> answer_of_operators_json() {
+}  // namespace
+
+Document<OnnxModel> operators_document() {
   const Record<OnnxModel> result = {
       {"model", "The file's name, without folders and suffix.", &OnnxModel::name},
       {"operations", "Of all operators whose operations are known.",
@@ -86,27 +85,8 @@ Record<OperatorsDocument> answer_of_operators_json() {
        operators()},
       {"layers", "What `map` maps: products of one shape are one layer.",
        [](const OnnxModel& m) { return numbered(m, m.operators.layers.size()); }, layers()}};
-  return document<OperatorsDocument>(
-      "operators", kInputs | kWarnings | kTiming,
-      [](const OperatorsDocument& d) {
-    return Envelope{d.version, {}, &d.model->inputs, &d.model->operators.warnings, d.seconds};
-      },
-      {{"result", "The operators.", [](const OperatorsDocument& d) -> const auto& { return *d.model;
-}
-, result
-}  // namespace
-}  // namespace orrery::verbs
-);
-}
-
-}  // namespace
-
-std::string operators_json(const OperatorsDocument& document) {
-  return text(answer_of_operators_json().json(document));
-}
-
-Json operators_schema() {
-  return answer_of_operators_json().schema();
+  return {"operators", "The operators.", result, kInputs | kWarnings | kTiming,
+          [](const OnnxModel& m) { return Envelope{.inputs = &m.inputs, .warnings = &m.operators.warnings}; }};
 }
 
 }  // namespace orrery::verbs

@@ -6,18 +6,15 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/catalogue/model_facts.h"
 #include "orrery/present/text_table.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/help/facts_table.h"
 #include "orrery/verbs/help/verbs_json.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 void print_entry(const Entry& entry, const std::string& kind, const Console& console) {
   console.out << fmt::format("{} ({}): {}\n", entry.name, kind, entry.title);
@@ -59,7 +56,7 @@ int show_model(const FactsRequest& request, const Console& console) {
   const ModelFacts facts = verbs::model_facts(request);
   report(console, facts.warnings.all());
   if (console.json) {
-    console.out << verbs::catalog_json(kVersion, facts);
+    console.out << model_document().json(facts);
     return kDone;
   }
   print_entry(facts.entry, "model", console);
@@ -80,7 +77,7 @@ int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Cons
       if (request.sequence)
         misuse("O1103", fmt::format("--seq is for models, and `{}` is a {}", entry.name, kind.name), "leave it out");
       if (console.json) {
-        console.out << verbs::catalog_json(kVersion, CatalogueEntry{kind.name, entry});
+        console.out << entry_document().json({kind.name, entry});
       } else {
         print_entry(entry, kind.name, console);
       }
@@ -156,7 +153,7 @@ int run_catalog(const Arguments& arguments, Console& console) {
     std::vector<CatalogueEntry> entries;
     for (const Kind& kind : kinds)
       for (const Entry& entry : kind.entries) entries.push_back({kind.name, entry});
-    console.out << verbs::catalog_json(kVersion, entries);
+    console.out << catalogue_document().json(entries);
     return kDone;
   }
   std::size_t width = 0;

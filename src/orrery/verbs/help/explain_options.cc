@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/command_line.h"
 #include "orrery/inputs/catalogue/catalogue.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/help/verbs_json.h"
 
 namespace orrery::verbs {
@@ -59,7 +58,7 @@ int run_explain(const Arguments& arguments, Console& console) {
       else
         console.out << each << ": " << title << "\n";
     }
-    if (console.json) console.out << verbs::explain_json(kVersion, list);
+    if (console.json) console.out << codes_document().json(list);
     return kDone;
   }
   std::string wanted = code;
@@ -69,7 +68,7 @@ int run_explain(const Arguments& arguments, Console& console) {
                base::did_you_mean(wanted, codes, "`orrery explain` lists them"));
   const std::string page = read_page(pages / (wanted + ".md"));
   if (console.json)
-    console.out << verbs::explain_json(kVersion, {wanted, title_of(page), page});
+    console.out << page_document().json({wanted, title_of(page), page});
   else
     console.out << page;
   return kDone;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/map/fused_pairs_text.h"
 #include "orrery/verbs/map/loop_nest_text.h"
 #include "orrery/verbs/map/padding_text.h"
@@ -239,15 +237,13 @@ struct DocumentChoice {
 Record<DocumentChoice> choice() {
   const auto of = [](auto member) { return [member](const DocumentChoice& c) { return c.cost().*member; }; };
   using E = nest::Evaluation;
-  return {{"energy_pj", "pJ.", of(&E::energy_pj)}, {"cycles", "Cycles.", of(&E::cycles)},
+  const auto proven = [](const DocumentChoice& c) -> const base::Certificate& { return c.optimum.certificate; };
+  return {{"energy_pj", "pJ.", of(&E::energy_pj)},
+          {"cycles", "Cycles.", of(&E::cycles)},
           {"edp_j_cycles", "pJ * cycles / 1e12.", of(&E::edp_j_cycles)},
           {"utilization", "Share of the compute units' cycles in use.", of(&E::utilization)},
           {"mapping", "The decision.", &DocumentChoice::mapping, mapping()},
-          {"certificate", "What is proven of it.", [](const DocumentChoice& c) -> const auto& {return c.optimum.certificate;
-}
-, certificate()
-}  // namespace
-};  // namespace orrery::verbs
+          {"certificate", "What is proven of it.", proven, certificate()}};
 }
 
 std::vector<DocumentChoice> front(const MappedLayer& layer) {
@@ -427,12 +423,12 @@ Record<Totals> totals() {
           {"edp_seed", "Sum of instances * EDP.", &Totals::edp_seed}};
 }
 
-const std::vector<MappedLayer>& layers(const MapDocument& document) {
-  return document.mapped->layers;
+const std::vector<MappedLayer>& layers(const Results& document) {
+  return document.mapped.layers;
 }
 
-Totals sum_of(const MapDocument& document) {
-  return verbs::totals(layers(document), document.mapped->attention.rows);
+Totals sum_of(const Results& document) {
+  return verbs::totals(layers(document), document.mapped.attention.rows);
 }
 
 // What an array does in the place of layers.
@@ -451,25 +447,25 @@ Record<ArrayAttention> attention() {
           {"rows", "Simulated, without proof; the sums count them.", &ArrayAttention::rows, row}};
 }
 
-std::vector<std::string> unmapped(const MapDocument& document) {
+std::vector<std::string> unmapped(const Results& document) {
   std::vector<std::string> out;
   for (const MappedLayer& layer : layers(document))
     if (!layer.found()) out.push_back(layer.name);
   return out;
 }
 
-bool all_mapped(const MapDocument& document) {
+bool all_mapped(const Results& document) {
   return unmapped(document).empty();
 }
 
-std::optional<Totals> in_all_blocks(const MapDocument& document) {
+std::optional<Totals> in_all_blocks(const Results& document) {
   if (!all_mapped(document)) return std::nullopt;
   return verbs::times(sum_of(document), document.blocks);
 }
 
 // `total` and `model` are what they say or null: sums over some of the layers have names of their own.
-Record<MapDocument> result(bool searched) {
-  using D = MapDocument;
+Record<Results> result(bool searched) {
+  using D = Results;
   const auto some_mapped = [](const D& d) { return !all_mapped(d) && unmapped(d).size() < layers(d).size(); };
   const auto whole_model = [](const D& d) { return d.blocks > 0 && d.selected.empty(); };
   const auto part_of_model = [](const D& d) { return d.blocks > 0 && !d.selected.empty(); };
@@ -488,12 +484,12 @@ Record<MapDocument> result(bool searched) {
       {"selection_in_all_blocks", "With `--layer`: its totals in all blocks.", in_all_blocks, totals(),
        when(part_of_model)}};
   if (!searched) return out;
-  const auto array = [](const D& d) -> const ArrayAttention& { return d.mapped->attention; };
-  const auto fused = [](const D& d) -> const std::vector<FusedPair>& { return *d.fused; };
-  const auto has_fused = [](const D& d) { return d.fused != nullptr && !d.fused->empty(); };
+  const auto array = [](const D& d) -> const ArrayAttention& { return d.mapped.attention; };
+  const auto fused = [](const D& d) -> const std::vector<FusedPair>& { return d.fused; };
+  const auto has_fused = [](const D& d) { return !d.fused.empty(); };
   out.add({{"fused_pairs", "With `--fuse auto`: what was chosen of each pair, and from what.", fused, fused_pair(),
             when(has_fused)}});
-  const auto has_array = [](const D& d) { return !d.mapped->attention.rows.empty(); };
+  const auto has_array = [](const D& d) { return !d.mapped.attention.rows.empty(); };
   out.add({{"attention_array", "With `--attention-array`: what it does in the place of layers.", array, attention(),
             when(has_array)}});
   Record<D> only_front = pareto().of<D>([](const D& d) -> const auto& { return layers(d)[0]; });
@@ -501,21 +497,21 @@ Record<MapDocument> result(bool searched) {
 }
 
 // What all layers together prove.
-Record<MapDocument> summary() {
+Record<Results> summary() {
   const auto sum = [](auto member) {
-    return [member](const MapDocument& d) {
+    return [member](const Results& d) {
       base::Certificate out;
       for (const MappedLayer& each : layers(d)) out.*member += each.optimum.certificate.*member;
       return out.*member;
     };
   };
   return {{"optimal", "Whether every layer's is.",
-           [](const MapDocument& d) {
+           [](const Results& d) {
              return std::all_of(layers(d).begin(), layers(d).end(),
                                 [](const MappedLayer& l) { return l.optimum.certificate.optimal; });
            }},
           {"gap", "The largest.",
-           [](const MapDocument& d) {
+           [](const Results& d) {
              double gap = 0;
              for (const MappedLayer& each : layers(d)) gap = std::max(gap, each.optimum.certificate.gap);
              return gap;
@@ -544,36 +540,23 @@ Record<MappedWork> work() {
       {"left_out", "What of it is not mapped.", &Work::left_out, left}};
 }
 
-Record<MapDocument> answer(bool searched) {
-  const Record<MapDocument> figures = {{"result", "The figures.", std::identity(), result(searched)}};
-  Record<MapDocument> parts = figures;
-  if (searched) {
-    parts = {{"config", "With `--model`: what was mapped, and what was not.",
-              [](const MapDocument& d) -> const MappedWork& { return *d.work; }, work(),
-              when([](const MapDocument& d) { return d.work != nullptr; })}};
-    parts.add(figures);
-  }
-  if (searched)
-    parts.add(
-        {{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const MapDocument& d) {
-            return std::any_of(layers(d).begin(), layers(d).end(), std::mem_fn(&MappedLayer::searched));
-          })}});
-  return document<MapDocument>(
-      searched ? "map" : "eval", kCompat | kInputs | kWarnings | kTiming,
-      [](const MapDocument& d) {
-        return Envelope{d.version, d.compat, &d.mapped->inputs, &d.mapped->warnings, d.seconds};
-      },
-      parts);
-}
-
 }  // namespace
 
-std::string map_json(const MapDocument& document) {
-  return text(answer(document.verb == "map").json(document));
-}
-
-Json mapping_schema(bool searched) {
-  return answer(searched).schema();
+Document<Results> mapping_document(bool searched) {
+  const Record<Results> figures = {{"result", "The figures.", std::identity(), result(searched)}};
+  Record<Results> keys({});
+  if (searched)
+    keys.add({{"config", "With `--model`: what was mapped, and what was not.",
+               [](const Results& r) -> const MappedWork& { return *r.work; }, work(),
+               when([](const Results& r) { return r.work.has_value(); })}});
+  keys.add(figures);
+  if (searched)
+    keys.add({{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const Results& r) {
+                 return std::any_of(layers(r).begin(), layers(r).end(), std::mem_fn(&MappedLayer::searched));
+               })}});
+  return {searched ? "map" : "eval", keys, kCompat | kInputs | kWarnings | kTiming, [](const Results& r) {
+            return Envelope{.compat = r.compat, .inputs = &r.mapped.inputs, .warnings = &r.mapped.warnings};
+          }};
 }
 
 }  // namespace orrery::verbs

@@ -9,13 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
@@ -222,33 +217,20 @@ int run_map(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   require_alone(options.request.search);
-  const base::Stopwatch clock;
-  check_results_folder(options);
   MapRequest& request = options.request;
   request.search.model = request.compat.defects;
-  Results results;
-  {
-    std::optional<InterruptGuard> interrupt;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine line(console);
+  return run_mapping(console, request, options, true, [&](Run& run) {
+    request.interruptible = run.interruptible();
     request.search.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
-      if (line.wanted()) line.show(fmt::format("{}/{} layers mapped, last {}", done, all, name));
+      run.show("{}/{} layers mapped, last {}", done, all, name);
     };
     request.search.searching = [&](const std::string& name, double best, double bound) {
-      if (line.wanted()) line.show(progress_text(name, request.search.objective, best, bound));
+      run.show("{}", progress_text(name, request.search.objective, best, bound));
     };
-    if (options.choose_fusion) {
-      FusedAnswer answer = verbs::map_with_chosen_fusion(request);
-      static_cast<MapAnswer&>(results) = std::move(answer.map);
-      results.fused = std::move(answer.fused);
-    } else {
-      static_cast<MapAnswer&>(results) = verbs::map(request);
-    }
-  }
-  results.verb = "map";
-  results.close_look = results.mapped.layers.size() == 1;
-  results.seconds = clock.seconds();
-  return present(results, request, options, console);
+    if (!options.choose_fusion) return Results{map(request)};
+    FusedAnswer answer = map_with_chosen_fusion(request);
+    return Results{std::move(answer.map), std::move(answer.fused)};
+  });
 }
 
 }  // namespace orrery::verbs

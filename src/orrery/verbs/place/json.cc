@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/place/table.h"
 
 namespace orrery::verbs {
@@ -236,28 +234,14 @@ Record<Placement> certificate() {
                   {"seconds", "Of the search.", [](const Placement& p) { return p.certificate.seconds; }}});
 }
 
-Record<PlaceDocument> answer() {
-  const auto envelope = [](const PlaceDocument& d) {
-    return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds};
-  };
-  const auto found = [](const PlaceDocument& d) { return d.placed->placement.mapping ? d.placed : nullptr; };
-  const auto placement = [](const PlaceDocument& d) -> const auto& {
-    return d.placed->placement;
-  };
-  return document<PlaceDocument>(
-      "place", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The placement; null where there is none.", found, result()},
-       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.", placement, certificate()}});
-}
-
 }  // namespace
 
-std::string place_json(const PlaceDocument& document) {
-  return text(answer().json(document));
-}
-
-Json place_schema() {
-  return answer().schema();
+Document<PlacedGraph> place_document() {
+  const auto found = [](const PlacedGraph& p) { return p.placement.mapping ? &p : nullptr; };
+  return {
+      "place",
+      {{"result", "The placement; null where there is none.", found, result()},
+       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.", &PlacedGraph::placement, certificate()}}};
 }
 
 }  // namespace orrery::verbs

@@ -1,4 +1,4 @@
-// `orrery place`: what its options ask.
+// `orrery place`, and what its options ask without answering it: for sweeps, which ask it many times.
 #pragma once
 
 #include "orrery/cli/command_line.h"
@@ -6,7 +6,9 @@
 
 namespace orrery::verbs {
 
-// Without answering it: for sweeps, which ask it many times. Throws InputError as the verb does.
+VerbFunction run_place;
+
+// Throws InputError as the verb does.
 PlaceRequest place_request(const Arguments& arguments);
 
 }  // namespace orrery::verbs

@@ -13,7 +13,6 @@
 #include "orrery/engines/dataflow/partition/partition_space.h"
 #include "orrery/present/graph_picture.h"
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {
@@ -53,7 +52,8 @@ std::string header(const PlacedGraph& placed) {
   return out;
 }
 
-// A long list of equal-looking configurations_of_place_table (one per block of a factorisation) is cut in the middle; JSON has all.
+// A long list of equal-looking configurations_of_place_table (one per block of a factorisation) is cut in the middle;
+// JSON has all.
 constexpr std::size_t kMostRows = 48;
 
 // These work block by block within a kernel: their buffers are not whole tiles, and nobody checks them.
@@ -235,8 +235,8 @@ std::string network_text(const dataflow::System& system, const dataflow::Degrees
 }
 
 std::string place_table(const PlacedGraph& placed) {
-  return header(placed) + "\n" + configurations_of_place_table(placed) + "\n" + times(placed) + two_passes(placed) + "\n" +
-         money_of_place_table(placed) + proof(placed);
+  return header(placed) + "\n" + configurations_of_place_table(placed) + "\n" + times(placed) + two_passes(placed) +
+         "\n" + money_of_place_table(placed) + proof(placed);
 }
 
 }  // namespace orrery::verbs

@@ -1,7 +1,5 @@
 #include <cmath>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/prune/mask_figures_json.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/pack/report.h"
@@ -62,31 +60,6 @@ Record<SparseMeasurement> result() {
   return out;
 }
 
-Record<SparseMeasureDocument> measure_answer() {
-  using D = SparseMeasureDocument;
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, d.answer->compat, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  const auto answer = [](const D& d) -> const SparseMeasurement& { return *d.answer; };
-  return document<D>("sparse_measure", kCompat | kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Of the mask, or the mean of several.", answer, result()}});
-}
-
-Record<SparseMaskDocument> mask_answer() {
-  using D = SparseMaskDocument;
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  Record<SparseMask> result = {{"kind", "As asked for.", &SparseMask::kind},
-                               {"tokens", "Queries and keys.", &SparseMask::tokens},
-                               {"heads", "Of the mask.", &SparseMask::heads},
-                               {"seed", "Of random parts.", &SparseMask::seed}};
-  result.add(sparse_figures().of<SparseMask>(&SparseMask::figures));
-  const auto answer = [](const D& d) -> const SparseMask& { return *d.answer; };
-  return document<D>("sparse_mask", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "The mask's figures.", answer, result}});
-}
-
 }  // namespace
 
 Record<Measured> sparse_figures() {
@@ -108,20 +81,17 @@ Record<Measured> sparse_figures() {
           {"empty_vectors", "Of them, that keep nothing.", &Measured::empty_vectors}};
 }
 
-std::string sparse_measure_json(const SparseMeasureDocument& document) {
-  return text(measure_answer().json(document));
+Document<SparseMeasurement> sparse_measure_document() {
+  return {"sparse_measure", "Of the mask, or the mean of several.", result()};
 }
 
-std::string sparse_mask_json(const SparseMaskDocument& document) {
-  return text(mask_answer().json(document));
-}
-
-Json sparse_measure_schema() {
-  return measure_answer().schema();
-}
-
-Json sparse_mask_schema() {
-  return mask_answer().schema();
+Document<SparseMask> sparse_mask_document() {
+  Record<SparseMask> result = {{"kind", "As asked for.", &SparseMask::kind},
+                               {"tokens", "Queries and keys.", &SparseMask::tokens},
+                               {"heads", "Of the mask.", &SparseMask::heads},
+                               {"seed", "Of random parts.", &SparseMask::seed}};
+  result.add(sparse_figures().of<SparseMask>(&SparseMask::figures));
+  return {"sparse_mask", "The mask's figures.", result};
 }
 
 }  // namespace orrery::verbs

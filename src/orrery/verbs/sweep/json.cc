@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/sweep/points/values.h"
 #include "orrery/verbs/sweep/report.h"
 
@@ -16,7 +14,6 @@ namespace {
 using store::Figure;
 using sweep::Ranking;
 using sweep::SweepAnswer;
-using D = SweepDocument;
 
 // A point, as the record below describes it.
 struct PointJson {
@@ -97,8 +94,9 @@ Record<PointJson> point_record() {
        layer_record()}};
 }
 
-Record<D> answer_record() {
-  const auto of = [](const D& d) -> const SweepAnswer& { return *d.answer; };
+}  // namespace
+
+Document<SweepAnswer> sweep_document() {
   const Record<sweep::Effect> effect = {
       {"path", "Path of the field.", &sweep::Effect::path},
       {"share", "Share of the variance of log(first objective) that the field explains, over the points with figures.",
@@ -125,14 +123,8 @@ Record<D> answer_record() {
       {"evaluated", "Points evaluated in this run.", &SweepAnswer::evaluated},
       {"stored_before", "Points whose answers were in the store before.", &SweepAnswer::stored_before},
       {"finished", "False: a limit or an interrupt ended it; the same command goes on.", &SweepAnswer::finished}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sweep", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Every point; figures are modelled.", of, result}});
+  return {"sweep", "Every point; figures are modelled.", result};
 }
-
-}  // namespace
 
 Json sweep_value(const std::string& text) {
   double number = 0;
@@ -142,17 +134,17 @@ Json sweep_value(const std::string& text) {
   return whole && static_cast<double>(*whole) == number ? Json(*whole) : Json(number);
 }
 
-void sweep_json(const D& document, const std::function<void(const std::string&)>& write) {
-  const std::string whole = text(answer_record().json(document));
+void sweep_json(const SweepPrinted& printed, const std::function<void(const std::string&)>& write) {
+  const std::string whole = sweep_document().json(*printed.answer, printed.seconds);
   const std::string marker = "\"points\": []";
   const std::size_t at = whole.find(marker);
-  const SweepAnswer& answer = *document.answer;
+  const SweepAnswer& answer = *printed.answer;
   write(whole.substr(0, at) + "\"points\": [");
   const Record<PointJson> record = point_record();
   std::string piece;
   for (std::size_t i = 0; i < answer.points.size(); ++i) {
     PointJson point{&answer, i, {}};
-    if (document.layers && answer.points.found(i)) point.layers = document.layers(i);
+    if (printed.layers && answer.points.found(i)) point.layers = printed.layers(i);
     std::string one = text(record.json(point));
     one.pop_back();
     std::string indented;
@@ -169,13 +161,7 @@ void sweep_json(const D& document, const std::function<void(const std::string&)>
   write(piece + (answer.points.size() > 0 ? "\n    ]" : "]") + whole.substr(at + marker.size()));
 }
 
-Json sweep_schema() {
-  return answer_record().schema();
-}
-
-namespace {
-
-Record<StoreStatus> status_record() {
+Document<StoreStatus> sweep_status_document() {
   using S = store::Summary;
   const Record<S> study = {
       {"study", "Number of the study in the store.", [](const S& s) { return s.study.id; }},
@@ -194,22 +180,12 @@ Record<StoreStatus> status_record() {
       {"version", "Version of the Orrery that wrote it last.", &S::version},
       {"begun", "When it began, in UTC.", &S::begun},
       {"changed", "When it last changed, in UTC.", &S::changed}};
-  const auto envelope = [](const StoreStatus& d) { return Envelope{d.version, {}, nullptr, nullptr, 0}; };
-  return document<StoreStatus>(
-      "sweep_status", 0, envelope,
-      {{"store", "File of the store.", &StoreStatus::path},
-       {"integrity", "Result of the database's check of itself: ok, or what is wrong.", &StoreStatus::integrity},
-       {"studies", "The studies, in the order in which they began.", &StoreStatus::studies, study}});
-}
-
-}  // namespace
-
-std::string sweep_status_json(const StoreStatus& status) {
-  return text(status_record().json(status));
-}
-
-Json sweep_status_schema() {
-  return status_record().schema();
+  return {"sweep_status",
+          Record<StoreStatus>{
+              {"store", "File of the store.", &StoreStatus::path},
+              {"integrity", "Result of the database's check of itself: ok, or what is wrong.", &StoreStatus::integrity},
+              {"studies", "The studies, in the order in which they began.", &StoreStatus::studies, study}},
+          0};
 }
 
 }  // namespace orrery::verbs

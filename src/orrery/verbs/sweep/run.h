@@ -1,7 +1,7 @@
 // `orrery sweep`: a study, run. One verb is asked many times while fields of its question vary, and every answer is
 // stored. points/ is the study, its grid and what its points come to; engines/ what answers them; store/ the database.
 //
-// This is the one verb that asks other verbs: it includes their requests (x/options.h) and their functions (x/run.h).
+// This is the one verb that asks other verbs: it includes their questions (options.h) and functions (run.h).
 // No other verb includes a verb but for `check`, which reads studies (options.h); nothing else is to include sweep/.
 #pragma once
 

@@ -11,7 +11,6 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text_file.h"
-#include "orrery/program/write_for.h"
 #include "orrery/verbs/sweep/points/hw_configs.h"
 #include "orrery/verbs/sweep/points/study_document.h"
 

@@ -1,15 +1,12 @@
 #include "orrery/verbs/train/json.h"
 #include "orrery/verbs/train/run_operators_text.h"
 
-#include "orrery/present/answer.h"
 #include "orrery/present/fields_record.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_figures_json.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 Record<cluster::Description> model() {
   using cluster::Description;
@@ -183,18 +180,6 @@ Record<TrainedModel> certificate() {
                   {"seconds", "Of the search.", [](const TrainedModel& t) { return t.search->certificate.seconds; }}});
 }
 
-Record<TrainDocument> answer() {
-  const auto envelope = [](const TrainDocument& d) {
-    return Envelope{d.version, {}, &d.trained->inputs, &d.trained->warnings, d.seconds};
-  };
-  const auto trained = [](const TrainDocument& d) -> const TrainedModel& { return *d.trained; };
-  return document<TrainDocument>(
-      "train", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The figures.", trained, result()},
-       {"certificate", "Of a search: what is proven of the first objective.", trained, certificate(),
-        when([](const TrainDocument& d) { return d.trained->search.has_value(); })}});
-}
-
 }  // namespace
 
 Record<TrainFigures> train_figures() {
@@ -233,12 +218,11 @@ Record<TrainFigures> train_figures() {
        [](const F& f) { return f.done.tflops_per_gpu; }}};
 }
 
-std::string train_json(const TrainDocument& document) {
-  return text(answer().json(document));
-}
-
-Json train_schema() {
-  return any_of({answer().schema(), amped_schema()});
+Document<TrainedModel> train_document() {
+  return {"train",
+          {{"result", "The figures.", std::identity(), result()},
+           {"certificate", "Of a search: what is proven of the first objective.", std::identity(), certificate(),
+            when([](const TrainedModel& t) { return t.search.has_value(); })}}};
 }
 
 }  // namespace orrery::verbs

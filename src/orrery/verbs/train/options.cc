@@ -1,24 +1,18 @@
 #include "orrery/verbs/train/options.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/inputs/file_kinds.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/train/amped/options.h"
 #include "orrery/verbs/train/json.h"
 #include "orrery/verbs/train/perfetto_trace.h"
@@ -197,7 +191,7 @@ void refuse_amped_options(const TrainOptions& options) {
   found.throw_if_errors();
 }
 
-void write_trace(const std::string& path, const TrainedModel& trained) {
+std::string trace_of(const TrainedModel& trained) {
   const base::Count events = verbs::trace_events(trained.plan);
   if (events > kMostEvents) {
     base::Diagnostics found;
@@ -207,7 +201,26 @@ void write_trace(const std::string& path, const TrainedModel& trained) {
         .hint("take a smaller `--global-batch`: the pipeline repeats itself");
     found.throw_if_errors();
   }
-  write_file(path, verbs::perfetto_trace(trained));
+  return perfetto_trace(trained);
+}
+
+std::string map_of(const TrainedModel& trained) {
+  return trained.search && !trained.search->cells.empty() ? plan_map_svg(trained) : "";
+}
+
+std::vector<OutputFile> files_of(const TrainedModel& trained) {
+  std::vector<OutputFile> files{{"plan.yaml", plan_text(trained.plan)}};
+  if (trained.search) files.push_back({"plans.csv", plans_csv(*trained.search)});
+  return files;
+}
+
+Outcome outcome_of_training(const TrainedModel& trained, const Run& run) {
+  if (!trained.all_choices || !trained.unproven.empty()) return {run.cut_short()};
+  Outcome out;
+  if (!trained.iteration.fits) out.reasons.push_back(explain_no_fit(trained));
+  if (trained.search && trained.search->top.empty()) out.reasons.push_back(explain_conflict(trained));
+  if (!out.reasons.empty()) out.code = kNo;
+  return out;
 }
 
 }  // namespace
@@ -227,7 +240,6 @@ int run_train(const Arguments& arguments, Console& console) {
   TrainOptions options;
   if (!read(arguments, console, options)) return kDone;
   if (options.amped) return run_train_amped(options, console);
-  const base::Stopwatch clock;
   refuse_amped_options(options);
   if (!options.plans.empty()) {
     for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
@@ -237,58 +249,26 @@ int run_train(const Arguments& arguments, Console& console) {
                "leave it out, and send the rows to a file: `> rows.csv`");
     return run_plan_rows(options.request, options.plans, console);
   }
-  check_folder(options.directory, options.force, {"result.json", "plan.yaml", "plans.csv"});
-  check_file(options.trace);
-  check_file(options.svg);
-  const auto [trained, told_to_stop] = [&] {
-    std::optional<InterruptGuard> interrupt;
-    TrainRequest request = options.request;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine progress(console);
-    request.searching = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} products mapped", done, all));
-    };
-    request.plans.progress = [&](double best, double bound) {
-      if (progress.wanted())
-        progress.show(
-            fmt::format("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound, 100 * base::gap(best, bound)));
-    };
-    try {
-      TrainedModel result = verbs::train(request);
-      return std::pair(std::move(result), interrupt->flag()->load());
-    } catch (const base::InputError& error) {
-      if (interrupt && interrupt->flag()->load()) throw StoppedWithoutAnswer(error);
-      throw;
-    }
-  }();
-  report(console, trained.warnings.all());
-  if (!options.trace.empty()) write_trace(options.trace, trained);
-
-  TrainDocument document;
-  document.version = kVersion;
-  document.trained = &trained;
-  document.seconds = clock.seconds();
-  if (!options.directory.empty()) {
-    make_folder(options.directory);
-    write_file((std::filesystem::path(options.directory) / "result.json").string(), verbs::train_json(document));
-    write_file((std::filesystem::path(options.directory) / "plan.yaml").string(), verbs::plan_text(trained.plan));
-    if (trained.search)
-      write_file((std::filesystem::path(options.directory) / "plans.csv").string(), verbs::plans_csv(*trained.search));
-  }
-  if (!options.svg.empty() && trained.search && !trained.search->cells.empty())
-    write_file(options.svg, verbs::plan_map_svg(trained));
-  console.out << (console.json ? verbs::train_json(document) : verbs::train_table(trained));
-  if (!trained.all_choices || !trained.unproven.empty()) {
-    console.out.flush();
-    return told_to_stop ? kInterrupted : kLimit;
-  }
-  std::vector<base::Diagnostic> no;
-  if (!trained.iteration.fits) no.push_back(verbs::explain_no_fit(trained));
-  if (trained.search && trained.search->top.empty()) no.push_back(verbs::explain_conflict(trained));
-  if (no.empty()) return kDone;
-  console.out.flush();
-  report(console, no);
-  return kNo;
+  TrainRequest& request = options.request;
+  return run_verb<TrainedModel>(console, {.answer =
+                                              [&](Run& run) {
+                                                request.interruptible = run.interruptible();
+                                                request.searching = [&](std::size_t done, std::size_t all) {
+                                                  run.show("{} of {} products mapped", done, all);
+                                                };
+                                                request.plans.progress = [&](double best, double bound) {
+                                                  run.show("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound,
+                                                           100 * base::gap(best, bound));
+                                                };
+                                                return train(request);
+                                              },
+                                          .document = train_document,
+                                          .table = train_table,
+                                          .folder = options,
+                                          .names = {"result.json", "plan.yaml", "plans.csv"},
+                                          .folder_files = files_of,
+                                          .files = {{options.trace, trace_of}, {options.svg, map_of}},
+                                          .outcome = outcome_of_training});
 }
 
 }  // namespace orrery::verbs

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {

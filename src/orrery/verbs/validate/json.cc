@@ -1,17 +1,8 @@
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/validate/error_summary_text.h"
 #include "orrery/verbs/validate/table.h"
 
 namespace orrery::verbs {
 namespace {
-
-
-struct DocumentValidation {
-  const std::vector<ValidatedSet>& sets;
-  double seconds;
-  const std::string& version;
-};
 
 Record<ValidatedPoint> point() {
   using P = ValidatedPoint;
@@ -47,7 +38,9 @@ Record<ValidatedPoint> point() {
           {"note", "What is to be known about the row.", [](const P& p) { return p.run.note; }}};
 }
 
-Record<DocumentValidation> answer_of_document() {
+}  // namespace
+
+Document<std::vector<ValidatedSet>> validate_document() {
   using Set = ValidatedSet;
   const Record<Set> set = {
       {"name", "Of the table.", &Set::name},
@@ -65,23 +58,7 @@ Record<DocumentValidation> answer_of_document() {
       {"memory", "Errors of the memory, where it was measured, on all rows.", &Set::memory, error_summary()},
       {"refused", "Rows that are said not to fit into memory, though they ran.", &Set::refused},
       {"points", "Worst first.", &Set::points, point()}};
-  const auto sets = [](const DocumentValidation& v) -> const std::vector<Set>& { return v.sets; };
-  const Record<DocumentValidation> result = {{"sets", "By name.", sets, set}};
-  return document<DocumentValidation>("validate", kTiming,
-                              [](const DocumentValidation& v) {
-                                return Envelope{v.version, {}, nullptr, nullptr, v.seconds};
-                              },
-                              {{"result", "Every point.", std::identity(), result}});
-}
-
-}  // namespace
-
-std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version) {
-  return text(answer_of_document().json({sets, seconds, version}));
-}
-
-Json validate_schema() {
-  return answer_of_document().schema();
+  return {"validate", "Every point.", Record<std::vector<Set>>{{"sets", "By name.", std::identity(), set}}};
 }
 
 }  // namespace orrery::verbs

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/bench/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -56,16 +51,14 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
   request.batch = batch.value_or(1);
   request.tokens = tokens.value_or(128);
   request.type = type.value_or(kernels::Type::kF32);
-  check_file(csv);
-  const base::Stopwatch clock;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  const SparseBench answer = verbs::sparse_bench(request);
-  if (!csv.empty()) write_file(csv, verbs::bench_csv(answer));
-  console.out << (console.json ? verbs::sparse_bench_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_bench_text(answer));
-  if (!answer.ended_early) return kDone;
-  return interrupt.flag()->load() ? kInterrupted : kLimit;
+  return run_verb<SparseBench>(console, {.answer =
+                                             [&](Run& run) {
+                                               request.limits.stop = run.stop();
+                                               return sparse_bench(request);
+                                             },
+                                         .document = sparse_bench_document,
+                                         .table = sparse_bench_text,
+                                         .files = {{csv, bench_csv}}});
 }
 
 }  // namespace orrery::verbs

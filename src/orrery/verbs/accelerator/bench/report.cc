@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
-
 
 const char* dtype(const SparseBench& answer) {
   return answer.type == kernels::Type::kBf16 ? "bf16" : "fp32";
 }
 
-Record<SparseBenchDocument> answer_record() {
-  using D = SparseBenchDocument;
+}  // namespace
+
+Document<SparseBench> sparse_bench_document() {
   const Record<BenchedBlock> block = {{"model", "Whose block.", &BenchedBlock::model},
                                       {"batch", "Sequences.", &BenchedBlock::batch},
                                       {"tokens", "Of each.", &BenchedBlock::tokens},
@@ -35,19 +32,7 @@ Record<SparseBenchDocument> answer_record() {
       {"complete", "False: a limit or an interrupt ended it early.",
        [](const SparseBench& s) { return !s.ended_early; }},
       {"published", "Of other machines; nothing of it is measured here.", &SparseBench::published, figure}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, nullptr, nullptr, d.seconds}; };
-  return document<D>("sparse_bench", kTiming, envelope,
-                     {{"result", "Of the block.", [](const D& d) -> const SparseBench& { return *d.answer; }, result}});
-}
-
-}  // namespace
-
-std::string sparse_bench_json(const SparseBenchDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_bench_schema() {
-  return answer_record().schema();
+  return {"sparse_bench", "Of the block.", result};
 }
 
 std::string sparse_bench_text(const SparseBench& answer) {

@@ -4,15 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/break_even/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -111,22 +105,21 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
   line.text("-o,--output", picture, "FILE.svg", "Draw where it pays");
   if (!line.read(arguments, console)) return kDone;
   settle(given, request);
-  check_file(picture);
-  const base::Stopwatch clock;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  BreakEven answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} points", done, all));
-    };
-    answer = verbs::break_even(request);
-  }
-  if (!picture.empty()) write_file(picture, verbs::break_even_svg(answer));
-  console.out << (console.json ? verbs::break_even_json({kVersion, &answer, clock.seconds()})
-                               : verbs::break_even_table(answer));
-  return answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone;
+  return run_verb<BreakEven>(console,
+                             {.answer =
+                                  [&](Run& run) {
+                                    request.limits.stop = run.stop();
+                                    request.progress = [&](std::size_t done, std::size_t all) {
+                                      run.show("{} of {} points", done, all);
+                                    };
+                                    return break_even(request);
+                                  },
+                              .document = break_even_document,
+                              .table = break_even_table,
+                              .files = {{picture, break_even_svg}},
+                              .outcome = [](const BreakEven& answer, const Run&) -> Outcome {
+                                return {answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone};
+                              }});
 }
 
 }  // namespace orrery::verbs

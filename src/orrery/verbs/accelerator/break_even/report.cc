@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
 
-using D = BreakEvenDocument;
+std::string machine_line(const BreakEven& answer) {
+  return fmt::format("{} x {} heads of {}, {}, {}, {}{}", answer.batch, answer.heads, answer.size, answer.dtype,
+                     answer.isa, answer.threads == 1 ? "1 thread" : fmt::format("{} threads", answer.threads),
+                     answer.pytorch_version.empty() ? "" : ", PyTorch " + answer.pytorch_version);
+}
 
-Record<D> answer_record() {
+}  // namespace
+
+Document<BreakEven> break_even_document() {
   using P = BreakEvenPoint;
   using L = BreakEvenLine;
-  const auto of = [](const D& d) -> const BreakEven& { return *d.answer; };
   const Record<P> point = {
       {"structure", "Of what is kept.", &P::structure},
       {"tokens", "Queries, and keys.", &P::tokens},
@@ -46,21 +49,7 @@ Record<D> answer_record() {
       {"pytorch", "Its version; empty: it was not measured.", &BreakEven::pytorch_version},
       {"interrupted", "It was told to stop.", &BreakEven::interrupted},
       {"out_of_time", "Its time was up.", &BreakEven::out_of_time}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, nullptr, nullptr, d.seconds}; };
-  return document<D>("sparse_break_even", kTiming, envelope,
-                     {{"result", "Times are measured on this machine, with random numbers.", of, result}});
-}
-
-std::string machine_line(const BreakEven& answer) {
-  return fmt::format("{} x {} heads of {}, {}, {}, {}{}", answer.batch, answer.heads, answer.size, answer.dtype,
-                     answer.isa, answer.threads == 1 ? "1 thread" : fmt::format("{} threads", answer.threads),
-                     answer.pytorch_version.empty() ? "" : ", PyTorch " + answer.pytorch_version);
-}
-
-}  // namespace
-
-std::string break_even_json(const D& document) {
-  return text(answer_record().json(document));
+  return {"sparse_break_even", "Times are measured on this machine, with random numbers.", result};
 }
 
 std::string break_even_table(const BreakEven& answer) {
@@ -92,10 +81,6 @@ std::string break_even_table(const BreakEven& answer) {
   if (answer.points.size() < answer.all)
     out += fmt::format("\nstopped: {} of {} points\n", answer.points.size(), answer.all);
   return out + "\n*: faster than every dense attention that was measured; times are measured, with random numbers\n";
-}
-
-Json sparse_break_even_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,18 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/grid_options.h"
-#include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/design/report.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -119,24 +112,8 @@ int run_sparse_design(const Arguments& arguments, Console& console) {
   line.toggle("--resume", options.resume, "Continue a stopped run: take the points in design.csv of the -o folder");
   if (!line.read(arguments, console)) return kDone;
   settle(options);
-  const base::Stopwatch clock;
-  check_folder(options.output.directory, options.output.force, {"design.csv", "result.json"});
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  SparseDesign answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} points", done, all));
-    };
-    answer = verbs::design_sparse(request);
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_design_json({kVersion, &answer, clock.seconds()});
-  if (!options.output.directory.empty())
-    write_files(options.output.directory, {{"design.csv", verbs::design_csv(answer)}, {"result.json", json}});
-  console.out << (console.json ? json : verbs::sparse_design_table(answer));
-  return answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone;
+  return run_grid<DesignRequest, SparseDesign>(console, request, design_sparse, sparse_design_document,
+                                               sparse_design_table, options.output, {"design.csv", design_csv});
 }
 
 }  // namespace orrery::verbs

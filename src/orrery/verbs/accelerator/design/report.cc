@@ -6,20 +6,14 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/accelerator/array_parts.h"
 #include "orrery/verbs/prune/pack/report.h"
 
 namespace orrery::verbs {
-namespace {
 
-using D = SparseDesignDocument;
-
-Record<D> answer_record() {
+Document<SparseDesign> sparse_design_document() {
   using P = DesignPoint;
-  const auto of = [](const D& d) -> const SparseDesign& { return *d.answer; };
   const Record<P> point = {
       {"array", "Array: PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
       {"bits", "Bits of the codes that predict.", &P::bits},
@@ -50,17 +44,7 @@ Record<D> answer_record() {
       {"rule", "How a model's checkpoint prunes its attention, in words; empty: no model.", &SparseDesign::rule},
       {"interrupted", "True: an interrupt ended it.", &SparseDesign::interrupted},
       {"out_of_time", "True: its time limit ended it.", &SparseDesign::out_of_time}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_design", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Cycles are simulated, energies and areas modelled.", of, result}});
-}
-
-}  // namespace
-
-std::string sparse_design_json(const D& document) {
-  return text(answer_record().json(document));
+  return {"sparse_design", "Cycles are simulated, energies and areas modelled.", result};
 }
 
 std::string sparse_design_table(const SparseDesign& answer) {
@@ -94,10 +78,6 @@ std::string sparse_design_table(const SparseDesign& answer) {
     out += fmt::format("no point has an error of at most {:g} %\n", 100 * answer.most_error.value_or(0));
   for (const std::string& remark : verbs::array_price_remarks()) out += remark + "\n";
   return out + "cycles are simulated; energies and areas are modelled, of published figures\n";
-}
-
-Json sparse_design_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/masks/packing/latency.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 
 namespace orrery::verbs {
 namespace {
-
-using D = SparseLatencyDocument;
 
 using Named = std::vector<std::pair<std::string, double>>;
 Named named(const SparseLatencyAnswer& answer, double SparseLatency::*figure) {
@@ -34,9 +30,10 @@ std::string without(const std::vector<std::string>& parts) {
   return out;
 }
 
-Record<D> answer_record() {
+}  // namespace
+
+Document<SparseLatencyAnswer> sparse_latency_document() {
   using A = SparseLatencyAnswer;
-  const auto of = [](const D& d) -> const A& { return *d.answer; };
   const Record<A> result = {
       {"v1_ms", "Milliseconds by the first model, for each load balance; `given`: the one of the command line.",
        [](const A& a) { return named(a, &SparseLatency::v1_ms); }},
@@ -49,17 +46,7 @@ Record<D> answer_record() {
       {"v1_left_out", "What the first model does not count, or otherwise than the array would.",
        [](const A&) { return masks::left_out_of_v1(); }},
       {"v2_left_out", "The same of the second.", [](const A&) { return masks::left_out_of_v2(); }}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_latency", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Of an attention layer of 768 features; modelled.", of, result}});
-}
-
-}  // namespace
-
-std::string sparse_latency_json(const D& document) {
-  return text(answer_record().json(document));
+  return {"sparse_latency", "Of an attention layer of 768 features; modelled.", result};
 }
 
 std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
@@ -69,10 +56,6 @@ std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
              answer.seq_len, lines(answer, &SparseLatency::v1_ms), without(masks::left_out_of_v1()), answer.seq_len,
              lines(answer, &SparseLatency::v2_ms), without(masks::left_out_of_v2())) +
          "figures are modelled, by the published formulas\n";
-}
-
-Json sparse_latency_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

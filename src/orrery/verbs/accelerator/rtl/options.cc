@@ -1,14 +1,8 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/array_options.h"
-#include "orrery/verbs/accelerator/rtl/run.h"
-#include "orrery/verbs/help/verbs_json.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/verbs/accelerator/rtl/json.h"
 
 namespace orrery::verbs {
 
@@ -71,28 +65,17 @@ int run_sparse_rtl(const Arguments& arguments, Console& console) {
              "give a mask, or `--q FILE --k FILE --v FILE`, or `--checkpoint DIR --text FILE`");
     request.input.threshold = input.threshold;
   }
-  check_folder(output.directory, output.force, {"Makefile", "instance.mk", "vectors.txt"});
-  const SparseRtl answer = verbs::write_rtl(request);
-  report(console, answer.warnings.all());
-  std::vector<OutputFile> sources, rest;
-  for (const OutputFile& file : answer.files) {
-    if (file.name.starts_with("rtl/"))
-      sources.push_back({file.name.substr(4), file.text});
-    else
-      rest.push_back(file);
-  }
-  write_files(output.directory, rest);
-  write_files((std::filesystem::path(output.directory) / "rtl").string(), sources);
-  std::vector<std::string> names;
-  for (const OutputFile& file : answer.files) names.push_back(file.name);
-  if (console.json) {
-    console.out << verbs::sparse_rtl_json(kVersion, {names, answer.parameters, answer.cycles, answer.blocks});
-  } else {
-    console.out << fmt::format("{} files in {}; its vectors take {} cycles, {} blocks\n", names.size(),
-                               output.directory, answer.cycles, answer.blocks);
-    console.out << fmt::format("make -C {}    runs them in Verilator\n", output.directory);
-  }
-  return kDone;
+  const auto table = [&](const SparseRtl& answer) {
+    return fmt::format(
+        "{0} files in {1}; its vectors take {2} cycles, {3} blocks\nmake -C {1}    runs them in Verilator\n",
+        answer.files.size(), output.directory, answer.cycles, answer.blocks);
+  };
+  return run_verb<SparseRtl>(console, {.answer = [&](Run&) { return write_rtl(request); },
+                                       .document = sparse_rtl_document,
+                                       .table = table,
+                                       .folder = output,
+                                       .names = {"Makefile", "instance.mk", "vectors.txt"},
+                                       .folder_files = std::mem_fn(&SparseRtl::files)});
 }
 
 }  // namespace orrery::verbs

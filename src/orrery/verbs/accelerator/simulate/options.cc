@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/simulate/report.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -76,31 +70,25 @@ int run_sparse_simulate(const Arguments& arguments, Console& console) {
   SimulateRequest& request = options.request;
   settle(options.input, request.input);
   check_effort(request.effort, {request.choice.packing});
-  const base::Stopwatch clock;
-  check_folder(options.output.directory, options.output.force, {"result.json"});
-  check_file(options.trace);
   if (!options.trace.empty()) request.most_events = kMostEvents;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  SparseSimulate answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} simulated", done, all));
-    };
-    answer = verbs::simulate_sparse(request);
-  }
-  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
-  if (answer.cases.empty()) {
-    refuse(console, answer.warnings.all());
-    return cut_short;
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_simulate_json({kVersion, &answer, clock.seconds()});
-  if (!options.trace.empty()) write_file(options.trace, verbs::array_trace(answer));
-  if (!options.output.directory.empty()) write_files(options.output.directory, {{"result.json", json}});
-  console.out << (console.json ? json : verbs::sparse_simulate_table(answer));
-  return answer.unfinished.empty() && !answer.interrupted ? kDone : cut_short;
+  return run_verb<SparseSimulate>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.limits.stop = run.stop();
+                      request.progress = [&](std::size_t done, std::size_t all) {
+                        run.show("{} of {} simulated", done, all);
+                      };
+                      return simulate_sparse(request);
+                    },
+                .document = sparse_simulate_document,
+                .table = sparse_simulate_table,
+                .folder = options.output,
+                .names = {"result.json"},
+                .files = {{options.trace, array_trace}},
+                .outcome = [](const SparseSimulate& answer, const Run& run) -> Outcome {
+                  if (answer.cases.empty()) return {run.cut_short(), answer.warnings.all(), true};
+                  return {answer.unfinished.empty() && !answer.interrupted ? kDone : run.cut_short()};
+                }});
 }
 
 }  // namespace orrery::verbs

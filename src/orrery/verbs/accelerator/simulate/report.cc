@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/masks/packing/latency.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/accelerator/array_parts.h"
 #include "orrery/verbs/accelerator/bench/run.h"
 
@@ -15,7 +13,6 @@ namespace {
 
 using accelerator::Simulation;
 using base::Count;
-using D = SparseSimulateDocument;
 using Counts = std::vector<std::pair<std::string, Count>>;
 
 Counts memory_counts(const Simulation& s, bool reads) {
@@ -134,76 +131,6 @@ Record<CpuTimes> cpu_record() {
           {"isa", "Instruction set.", &C::isa}};
 }
 
-Record<D> answer_record() {
-  using A = SparseSimulate;
-  const auto of = [](const D& d) -> const A& { return *d.answer; };
-  const Record<WholeLayer> whole = {
-      {"v1_ms", "The first model, projections included.", &WholeLayer::v1_ms},
-      {"v2_ms", "The second.", &WholeLayer::v2_ms},
-      {"projections_ms", "Of queries, keys and values at the array's peak, in both models.",
-       &WholeLayer::projections_ms},
-      {"output_as_pruned_ms", "The output projection times density / load balance, as both have it.",
-       &WholeLayer::output_as_pruned_ms},
-      {"output_ms", "The output projection at peak, dense as it is.", &WholeLayer::output_ms}};
-  const Record<PublishedFigure> published = {{"what", "Is said to be faster than what.", &PublishedFigure::what},
-                                             {"value", "How many times, as published.", &PublishedFigure::value},
-                                             {"source", "Of it.", &PublishedFigure::source}};
-  Record<A> result = figures().of<A>(&A::sum);
-  result.add({{"seconds", "Of all cycles.", &A::seconds},
-              {"energy_pj", "Leakage included.", [](const A& a) {
-    return a.price.energy_pj; }},
-              {"leakage_pj", "Of that.", [](const A& a) {
-    return a.price.leakage_pj; }},
-              {"area_um2", "Without DRAM.", [](const A& a) {
-    return a.price.area_um2; }},
-              {"watts", "Energy over time.",
-               [](const A& a) {
-    return a.seconds > 0 ? a.price.energy_pj * 1e-12 / a.seconds : 0; }},
-              {"density", "Kept pairs over those that are there.", &A::density},
-              {"kept", "Pairs that are computed.", &A::kept},
-              {"pairs", "That are there.", &A::pairs},
-              {"matrices", "Heads of all sequences.", &A::matrices},
-              {"relative_error",
-               "|array - dense| / |dense| of outputs, the worst case's: pruning and fixed point together; null of masks "
-               "alone.",
-               &A::relative_error},
-              {"pruning_error", "Of that, what exact arithmetic over the same pairs has.", &A::pruning_error},
-              {"instance", "The accelerator, with memories that hold this.", &A::instance, array_instance()},
-              {"packing", "In the machine (pack), or before (orrery).", [](const A& a) {
-    return a.choice.packing; }},
-              {"technology", "Of energies and areas.", [](const A& a) {
-    return a.choice.technology; }},
-              {"parts", "What energy and area consist of, each with its origin.",
-               [](const A& a) -> const auto& { return a.price.parts;
-}
-, part_record()
-}  // namespace
-, {"assumed", "Of energies and areas.", [](const A&) { return verbs::array_price_remarks(); }},
-    {"load_balance",
-     "Of Sanger's models: vectors of as many keys as ports, split over PE rows; null where "
-     "cases differ in size.",
-     [](const A& a) { return a.shape ? std::optional(a.shape->load_balance) : std::nullopt; }},
-    {"beside", "Sanger's latency models and this simulation, part by part; projections left out.", &A::lines,
-     line_record()},
-    {"layer", "The models of the whole layer; null where it is not what they are of.", &A::whole, whole},
-    {"cpu", "This machine; null: not asked for.", &A::cpu, cpu_record()},
-    {"published", "Figures of others; nothing of them is computed here.",
-     [](const A&) { return verbs::published_speedups(); }, published},
-    {"rule", "What a model's checkpoint keeps, in words; empty: no model.", &A::rule},
-    {"trace_left_out", "Intervals beyond what the trace takes.", &A::events_left_out},
-    {"interrupted", "It was told to stop.", &A::interrupted},
-    {"unfinished", "What the limits or an interrupt left out.", &A::unfinished}, {
-  "cases", "One by one; the figures above are of all, one after the other.", &A::cases, case_record()
-}
-}  // namespace orrery::verbs
-);
-const auto envelope = [](const D& d) {
-  return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-};
-return document<D>("sparse_simulate", kInputs | kWarnings | kTiming, envelope,
-                   {{"result", "Cycles are simulated, energies and areas modelled.", of, result}});
-}
-
 }  // namespace
 
 Record<accelerator::Instance> array_instance() {
@@ -233,12 +160,57 @@ Record<accelerator::Instance> array_instance() {
           {"latency_cycles", "Of DRAM.", &I::latency}};
 }
 
-std::string sparse_simulate_json(const D& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_simulate_schema() {
-  return answer_record().schema();
+Document<SparseSimulate> sparse_simulate_document() {
+  using A = SparseSimulate;
+  const Record<WholeLayer> whole = {
+      {"v1_ms", "The first model, projections included.", &WholeLayer::v1_ms},
+      {"v2_ms", "The second.", &WholeLayer::v2_ms},
+      {"projections_ms", "Of queries, keys and values at the array's peak, in both models.",
+       &WholeLayer::projections_ms},
+      {"output_as_pruned_ms", "The output projection times density / load balance, as both have it.",
+       &WholeLayer::output_as_pruned_ms},
+      {"output_ms", "The output projection at peak, dense as it is.", &WholeLayer::output_ms}};
+  const Record<PublishedFigure> published = {{"what", "Is said to be faster than what.", &PublishedFigure::what},
+                                             {"value", "How many times, as published.", &PublishedFigure::value},
+                                             {"source", "Of it.", &PublishedFigure::source}};
+  Record<A> result = figures().of<A>(&A::sum);
+  result.add(
+      {{"seconds", "Of all cycles.", &A::seconds},
+       {"energy_pj", "Leakage included.", [](const A& a) { return a.price.energy_pj; }},
+       {"leakage_pj", "Of that.", [](const A& a) { return a.price.leakage_pj; }},
+       {"area_um2", "Without DRAM.", [](const A& a) { return a.price.area_um2; }},
+       {"watts", "Energy over time.",
+        [](const A& a) { return a.seconds > 0 ? a.price.energy_pj * 1e-12 / a.seconds : 0; }},
+       {"density", "Kept pairs over those that are there.", &A::density},
+       {"kept", "Pairs that are computed.", &A::kept},
+       {"pairs", "That are there.", &A::pairs},
+       {"matrices", "Heads of all sequences.", &A::matrices},
+       {"relative_error",
+        "|array - dense| / |dense| of outputs, the worst case's: pruning and fixed point together; null of masks "
+        "alone.",
+        &A::relative_error},
+       {"pruning_error", "Of that, what exact arithmetic over the same pairs has.", &A::pruning_error},
+       {"instance", "The accelerator, with memories that hold this.", &A::instance, array_instance()},
+       {"packing", "In the machine (pack), or before (orrery).", [](const A& a) { return a.choice.packing; }},
+       {"technology", "Of energies and areas.", [](const A& a) { return a.choice.technology; }},
+       {"parts", "What energy and area consist of, each with its origin.",
+        [](const A& a) -> const std::vector<PricedPart>& { return a.price.parts; }, part_record()},
+       {"assumed", "Of energies and areas.", [](const A&) { return verbs::array_price_remarks(); }},
+       {"load_balance",
+        "Of Sanger's models: vectors of as many keys as ports, split over PE rows; null where cases differ in size.",
+        [](const A& a) { return a.shape ? std::optional(a.shape->load_balance) : std::nullopt; }},
+       {"beside", "Sanger's latency models and this simulation, part by part; projections left out.", &A::lines,
+        line_record()},
+       {"layer", "The models of the whole layer; null where it is not what they are of.", &A::whole, whole},
+       {"cpu", "This machine; null: not asked for.", &A::cpu, cpu_record()},
+       {"published", "Figures of others; nothing of them is computed here.",
+        [](const A&) { return verbs::published_speedups(); }, published},
+       {"rule", "What a model's checkpoint keeps, in words; empty: no model.", &A::rule},
+       {"trace_left_out", "Intervals beyond what the trace takes.", &A::events_left_out},
+       {"interrupted", "It was told to stop.", &A::interrupted},
+       {"unfinished", "What the limits or an interrupt left out.", &A::unfinished},
+       {"cases", "One by one; the figures above are of all, one after the other.", &A::cases, case_record()}});
+  return {"sparse_simulate", "Cycles are simulated, energies and areas modelled.", result};
 }
 
 }  // namespace orrery::verbs

@@ -5,13 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -115,7 +111,6 @@ void apply(const Options& options, Pattern& p) {
 int run_sparse_mask(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   if (!options.seq) misuse("O1103", "how many tokens is not said", "give `--seq N`");
   SparseMaskRequest request;
   request.kind = options.kind;
@@ -125,18 +120,19 @@ int run_sparse_mask(const Arguments& arguments, Console& console) {
   request.options = [&](Pattern& pattern) { apply(options, pattern); };
   request.writes = !options.file.empty();
   request.limits = options.limits;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  const SparseMask answer = verbs::make_sparse_mask(request);
-  if (answer.mask.rows() == 0 && request.tokens > 0) {
-    refuse(console, answer.warnings.all());
-    return interrupt.flag()->load() ? kInterrupted : kLimit;
-  }
-  report(console, answer.warnings.all());
-  if (!options.file.empty()) write_file(options.file, verbs::mask_file(answer.mask, true));
-  const std::string json = verbs::sparse_mask_json({kVersion, &answer, clock.seconds()});
-  console.out << (console.json ? json : verbs::sparse_mask_table(answer));
-  return kDone;
+  return run_verb<SparseMask>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.limits.stop = run.stop();
+                      return make_sparse_mask(request);
+                    },
+                .document = sparse_mask_document,
+                .table = sparse_mask_table,
+                .files = {{options.file, [](const SparseMask& answer) { return mask_file(answer.mask, true); }}},
+                .outcome = [&](const SparseMask& answer, const Run& run) -> Outcome {
+                  if (answer.mask.rows() > 0 || request.tokens == 0) return {};
+                  return {run.cut_short(), answer.warnings.all(), true};
+                }});
 }
 
 }  // namespace orrery::verbs

@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/measure/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -101,30 +96,28 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, true);
   declare_rest(line, options);
   if (!line.read(arguments, console)) return kDone;
-  const base::Stopwatch clock;
   settle(options);
-  check_folder(options.output.directory, options.output.force, {"result.json", "load_balance.csv"});
-  const InterruptGuard interrupt;
-  options.request.limits.stop = interrupt.flag();
-  const SparseMeasurement answer = verbs::measure_sparse(options.request);
-  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
-  if (answer.masks.empty()) {
-    refuse(console, answer.warnings.all());
-    return cut_short;
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_measure_json({kVersion, &answer, clock.seconds()});
-  if (!options.save_mask.empty()) {
+  const auto mask = [](const SparseMeasurement& answer) {
     if (answer.masks.size() > 1)
       misuse("O1103", "`--save-mask` and a folder of masks exclude each other", "leave one of the two out");
-    write_file(options.save_mask, verbs::mask_file(answer.mask, false));
-  }
-  if (!options.output.directory.empty()) {
-    write_files(options.output.directory,
-                {{"result.json", json}, {"load_balance.csv", verbs::load_balance_csv(answer)}});
-  }
-  console.out << (console.json ? json : verbs::sparse_measure_table(answer));
-  return answer.unfinished.empty() ? kDone : cut_short;
+    return mask_file(answer.mask, false);
+  };
+  return run_verb<SparseMeasurement>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.limits.stop = run.stop();
+                      return measure_sparse(options.request);
+                    },
+                .document = sparse_measure_document,
+                .table = sparse_measure_table,
+                .folder = options.output,
+                .names = {"result.json", "load_balance.csv"},
+                .folder_files =
+                    [](const SparseMeasurement& answer) {
+                      return std::vector<OutputFile>{{"load_balance.csv", load_balance_csv(answer)}};
+                    },
+                .files = {{options.save_mask, mask}},
+                .outcome = cut_short_outcome<SparseMeasurement>});
 }
 
 }  // namespace orrery::verbs

@@ -1,12 +1,7 @@
 #include <optional>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/pack/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -40,29 +35,21 @@ int run_sparse_pack(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   if (effort && request.limits.seconds > 0)
     misuse("O1103", "`--effort` and `--time-limit` exclude each other", "leave one of the two out");
-  const base::Stopwatch clock;
-  check_folder(output.directory, output.force, {"control_words.npy", "blocks.json", "result.json"});
   request.effort.threads = request.limits.threads;
   request.effort.all_the_time = request.limits.seconds > 0;
   request.effort.swaps *= effort.value_or(4);
   request.effort.rounds *= effort.value_or(4);
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  const SparsePack answer = verbs::pack_sparse(request);
-  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
-  if (answer.masks.empty()) {
-    refuse(console, answer.warnings.all());
-    return cut_short;
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_pack_json({kVersion, &answer, clock.seconds()});
-  if (!output.directory.empty()) {
-    std::vector<OutputFile> files = verbs::sparse_pack_files(answer);
-    files.push_back({"result.json", json});
-    write_files(output.directory, files);
-  }
-  console.out << (console.json ? json : verbs::sparse_pack_table(answer));
-  return answer.interrupted || !answer.unfinished.empty() ? cut_short : kDone;
+  return run_verb<SparsePack>(console, {.answer =
+                                            [&](Run& run) {
+                                              request.limits.stop = run.stop();
+                                              return pack_sparse(request);
+                                            },
+                                        .document = sparse_pack_document,
+                                        .table = sparse_pack_table,
+                                        .folder = output,
+                                        .names = {"control_words.npy", "blocks.json", "result.json"},
+                                        .folder_files = sparse_pack_files,
+                                        .outcome = cut_short_outcome<SparsePack>});
 }
 
 }  // namespace orrery::verbs

@@ -4,8 +4,6 @@
 
 #include "orrery/engines/masks/packing/control_words.h"
 #include "orrery/formats/numpy/array.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -14,8 +12,6 @@ namespace {
 using masks::ArrayDesign;
 using masks::PackArray;
 using masks::PackedScheme;
-using D = SparsePackDocument;
-
 constexpr base::Count kPrintedSize = 64;  // elements of a head, for which the phases are written
 
 Record<PackArray> array_record() {
@@ -39,9 +35,14 @@ Record<ArrayDesign> design_record() {
            [](const ArrayDesign&) { return masks::array_area_sources(); }}};
 }
 
-Record<D> answer_record() {
+std::string shape(const PackArray& array) {
+  return fmt::format("{} rows of {} PEs, {} column ports", array.rows, array.pes, array.ports);
+}
+
+}  // namespace
+
+Document<SparsePack> sparse_pack_document() {
   using A = SparsePack;
-  const auto of = [](const D& d) -> const A& { return *d.answer; };
   const auto schemes = [](const auto& a) {
     std::vector<std::pair<std::string, PackedScheme>> out;
     for (const PackedScheme& scheme : a.schemes) out.emplace_back(scheme.name, scheme);
@@ -62,18 +63,8 @@ Record<D> answer_record() {
       {"interrupted", "The search was told to stop: this is its best so far.", &A::interrupted},
       {"unfinished", "What the limits or an interrupt left out.", &A::unfinished},
       {"masks", "One by one; the figures above are of all of them together.", &A::masks, mask}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_pack", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Blocks and utilisation; modelled.", of, result}});
+  return {"sparse_pack", "Blocks and utilisation; modelled.", result};
 }
-
-std::string shape(const PackArray& array) {
-  return fmt::format("{} rows of {} PEs, {} column ports", array.rows, array.pes, array.ports);
-}
-
-}  // namespace
 
 std::string array_text(const PackArray& array) {
   return fmt::format("{}x{}x{}", array.rows, array.pes, array.ports);
@@ -90,10 +81,6 @@ Record<PackedScheme> packed_scheme() {
       {"on_array", "Kept pairs over the slots of its blocks; null where these do not fit.", &PackedScheme::on_array},
       {"counts", "What utilization divides by.", &PackedScheme::counts},
       {"seconds", "To pack.", &PackedScheme::seconds}};
-}
-
-std::string sparse_pack_json(const D& document) {
-  return text(answer_record().json(document));
 }
 
 std::string sparse_pack_table(const SparsePack& answer) {
@@ -166,10 +153,6 @@ std::vector<OutputFile> sparse_pack_files(const SparsePack& answer) {
                              {"blocks", std::move(blocks)}};
   return {{"control_words.npy", formats::numpy::file_of({count, array.rows, array.pes, 5}, words)},
           {"blocks.json", text(Json(file))}};
-}
-
-Json sparse_pack_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -4,16 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/pruning_options.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/run/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -106,28 +101,23 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, false);
   declare_output(line, options);
   if (!line.read(arguments, console)) return kDone;
-  const base::Stopwatch clock;
   settle(options);
-  check_file(options.log);
   if (!options.masks.empty()) {
     check_folder(options.masks, true, {});
     make_folder(options.masks);
     options.request.keep_mask = [&](const std::string& name, const std::string& bytes) {
-      const std::filesystem::path path = std::filesystem::path(options.masks) / name;
-      make_folder(path.parent_path().string());
-      write_file(path.string(), bytes);
+      write_files(options.masks, {{name, bytes}});
     };
   }
-  std::optional<InterruptGuard> interrupt;
-  options.request.texts.interruptible = [&] { return interrupt.emplace().flag(); };
-  const SparseRun answer = verbs::sparse_run(options.request);
-  const bool told_to_stop = interrupt && interrupt->flag()->load();
-  report(console, answer.warnings.all());
-  if (!options.log.empty()) write_file(options.log, verbs::load_balance_csv(answer));
-  console.out << (console.json ? verbs::sparse_run_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_run_table(answer));
-  if (!answer.ended_early) return kDone;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<SparseRun>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.texts.interruptible = run.interruptible();
+                      return sparse_run(options.request);
+                    },
+                .document = sparse_run_document,
+                .table = sparse_run_table,
+                .files = {{options.log, [](const SparseRun& answer) { return load_balance_csv(answer); }}}});
 }
 
 }  // namespace orrery::verbs

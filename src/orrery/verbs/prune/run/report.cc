@@ -4,14 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/mask_figures_json.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -78,16 +75,6 @@ Record<SparseRun> result() {
   return out;
 }
 
-Record<SparseRunDocument> answer_record() {
-  using D = SparseRunDocument;
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, d.answer->compat, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>(
-      "sparse_run", kCompat | kInputs | kWarnings | kTiming, envelope,
-      {{"result", "Over all texts.", [](const D& d) -> const SparseRun& { return *d.answer; }, result()}});
-}
-
 std::string plural(base::Count number, const char* what, const char* more = "s") {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : more);
 }
@@ -111,12 +98,8 @@ std::string words(const char* name, const std::optional<LanguageQuality>& qualit
 
 }  // namespace
 
-std::string sparse_run_json(const SparseRunDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_run_schema() {
-  return answer_record().schema();
+Document<SparseRun> sparse_run_document() {
+  return {"sparse_run", "Over all texts.", result()};
 }
 
 std::string sparse_run_table(const SparseRun& answer) {

@@ -5,15 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/study/report.h"
 
 namespace orrery::verbs {
@@ -103,27 +97,17 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
     for (const std::string& variant : request.variants)
       check_folder(request.output + "/" + variant, force, {"model.safetensors", "training_state.safetensors"});
   request.texts.type = type.value_or(Type::kF32);
-  const base::Stopwatch clock;
-  std::optional<InterruptGuard> interrupt;
-  request.texts.interruptible = [&] {
-    if (!interrupt) interrupt.emplace();
-    return interrupt->flag();
-  };
-  SparseStudy answer;
-  {
-    ProgressLine progress(console);
-    request.told = [&](const std::string& variant, const network::StepReport& step, std::int64_t of) {
-      if (progress.wanted())
-        progress.show(fmt::format("{}: step {} of {}: loss {:.4f}", variant, step.step, of, step.loss));
-    };
-    answer = verbs::sparse_study(request);
-  }
-  const bool told_to_stop = interrupt && interrupt->flag()->load();
-  report(console, answer.warnings.all());
-  console.out << (console.json ? verbs::sparse_study_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_study_table(answer));
-  if (!answer.ended_early) return kDone;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<SparseStudy>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.texts.interruptible = run.interruptible();
+                      request.told = [&](const std::string& variant, const network::StepReport& step, std::int64_t of) {
+                        run.show("{}: step {} of {}: loss {:.4f}", variant, step.step, of, step.loss);
+                      };
+                      return sparse_study(request);
+                    },
+                .document = sparse_study_document,
+                .table = sparse_study_table});
 }
 
 }  // namespace orrery::verbs

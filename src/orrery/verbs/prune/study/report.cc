@@ -4,13 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -20,8 +17,9 @@ std::optional<double> last_loss(const StudyVariant& v) {
   return v.losses.empty() ? std::nullopt : finite(v.losses.back());
 }
 
-Record<SparseStudyDocument> answer_record() {
-  using D = SparseStudyDocument;
+}  // namespace
+
+Document<SparseStudy> sparse_study_document() {
   using S = SparseStudy;
   using V = StudyVariant;
   const Record<TaskMetric> metric = {
@@ -46,21 +44,7 @@ Record<SparseStudyDocument> answer_record() {
       {"held", "Rows of the held-out sets.", &S::held},
       {"complete", "False: a limit or an interrupt ended it early.", [](const S& s) { return !s.ended_early; }},
       {"variants", "One by one.", &S::variants, variant}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_study", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Of the task.", [](const D& d) -> const S& { return *d.answer; }, result}});
-}
-
-}  // namespace
-
-std::string sparse_study_json(const SparseStudyDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_study_schema() {
-  return answer_record().schema();
+  return {"sparse_study", "Of the task.", result};
 }
 
 std::string sparse_study_table(const SparseStudy& answer) {

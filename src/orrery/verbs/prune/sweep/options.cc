@@ -4,17 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/grid_options.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 #include "orrery/verbs/prune/sweep/report.h"
 
 namespace orrery::verbs {
@@ -122,24 +115,9 @@ int run_sparse_sweep(const Arguments& arguments, Console& console) {
   declare(line, output, "Write sweep.csv and result.json there");
   if (!line.read(arguments, console)) return kDone;
   settle(request);
-  const base::Stopwatch clock;
-  check_folder(output.directory, output.force, {"sweep.csv", "result.json"});
   request.effort.threads = request.limits.threads;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  SparseSweep answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} points", done, all));
-    };
-    answer = verbs::sweep_sparse(request);
-  }
-  const std::string json = verbs::sparse_sweep_json({kVersion, &answer, clock.seconds()});
-  if (!output.directory.empty())
-    write_files(output.directory, {{"sweep.csv", verbs::sweep_csv(answer)}, {"result.json", json}});
-  console.out << (console.json ? json : verbs::sparse_sweep_table(answer));
-  return answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone;
+  return run_grid<SparseSweepRequest, SparseSweep>(console, request, sweep_sparse, sparse_sweep_document,
+                                                   sparse_sweep_table, output, {"sweep.csv", sweep_csv});
 }
 
 }  // namespace orrery::verbs

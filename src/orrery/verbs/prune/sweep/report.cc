@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/pack/report.h"
 
 namespace orrery::verbs {
-namespace {
 
-using D = SparseSweepDocument;
-
-Record<D> answer_record() {
+Document<SparseSweep> sparse_sweep_document() {
   using P = SweepPoint;
-  const auto of = [](const D& d) -> const SparseSweep& { return *d.answer; };
   Record<P> point = {
       {"predictor", "How the mask was predicted.", &P::predictor},
       {"bits", "Bits of the predictor's codes; null where it does not quantise.", &P::bits},
@@ -36,15 +30,7 @@ Record<D> answer_record() {
       {"all", "How many points the sweep has; fewer are listed when it was stopped.", &SparseSweep::all},
       {"interrupted", "True: an interrupt ended it.", &SparseSweep::interrupted},
       {"out_of_time", "True: its time limit ended it.", &SparseSweep::out_of_time}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, &d.answer->inputs, nullptr, d.seconds}; };
-  return document<D>("sparse_sweep", kInputs | kTiming, envelope,
-                     {{"result", "Every combination; errors are measured, utilisation is modelled.", of, result}});
-}
-
-}  // namespace
-
-std::string sparse_sweep_json(const D& document) {
-  return text(answer_record().json(document));
+  return {"sparse_sweep", "Every combination; errors are measured, utilisation is modelled.", result};
 }
 
 std::string sparse_sweep_table(const SparseSweep& answer) {
@@ -65,10 +51,6 @@ std::string sparse_sweep_table(const SparseSweep& answer) {
   return out +
          "\n*: Pareto front: no other that fits is as good in error, density and utilisation and better in one\n"
          "errors are measured against dense attention, utilisation is modelled\n";
-}
-
-Json sparse_sweep_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

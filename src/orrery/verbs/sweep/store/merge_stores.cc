@@ -14,10 +14,7 @@ namespace {
 
 using Ids = std::unordered_map<std::int64_t, std::int64_t>;
 
-constexpr const char* kFiguresOf =
-    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
-    "dollars, power_w";
-constexpr int kText = 2, kNumbers = 2 + kFigures;
+constexpr int kText = kOutcomeTexts, kNumbers = kOutcomeNumbers;
 
 // "id instances name" a line, with the ids of the target.
 std::string renumbered(const std::string& parts, const Ids& results) {
@@ -69,11 +66,12 @@ class Merge {
   void results() {
     std::string values;
     for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_, fmt::format("SELECT id, key, version, name, inputs, parts, {} FROM results", kFiguresOf));
+    Statement row(source_,
+                  fmt::format("SELECT id, key, version, name, inputs, parts, {} FROM results", kOutcomeColumns));
     Statement known(target_, "SELECT id FROM results WHERE key = ?");
     Statement put(target_, fmt::format("INSERT INTO results(key, version, name, inputs, parts, {}) VALUES(?, ?, ?, ?, "
                                        "?{}) RETURNING id",
-                                       kFiguresOf, values));
+                                       kOutcomeColumns, values));
     while (row.step()) {
       const std::string key = row.blob(1);
       known.bind_blob(1, key);
@@ -124,14 +122,14 @@ class Merge {
   void points() {
     std::string values;
     for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kFiguresOf));
-    Statement known(
-        target_,
-        fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?", kFiguresOf));
+    Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kOutcomeColumns));
+    Statement known(target_,
+                    fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?",
+                                kOutcomeColumns));
     Statement put(target_,
                   fmt::format("INSERT OR REPLACE INTO points(study, point, version, parts, {}) VALUES(?, ?, ?, "
                               "?{})",
-                              kFiguresOf, values));
+                              kOutcomeColumns, values));
     while (row.step()) {
       const std::int64_t study = studies_[row.integer(0)];
       known.bind(1, study).bind(2, row.integer(1));

@@ -1,5 +1,7 @@
 #include "orrery/verbs/sweep/store/store.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -28,15 +30,20 @@ CREATE TABLE points(study INTEGER NOT NULL REFERENCES studies, point INTEGER NOT
   dollars REAL, power_w REAL, parts TEXT NOT NULL, PRIMARY KEY(study, point)) WITHOUT ROWID;
 )";
 
-constexpr const char* kOutcome =
-    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
-    "dollars, power_w, parts";
-constexpr int kOutcomeColumns = 4 + kFigures + 1;
-
+// With {outcome} its columns, {values} as many marks behind others, {update} what a row that is there takes of a new
+// one.
 std::string sql_of(const char* format) {
-  std::string values;
-  for (int i = 0; i < kOutcomeColumns; ++i) values += ", ?";
-  return fmt::format(fmt::runtime(format), fmt::arg("outcome", kOutcome), fmt::arg("values", values));
+  const std::string outcome = std::string(kOutcomeColumns) + ", parts";
+  std::string values, update;
+  for (std::size_t at = 0; at < outcome.size();) {
+    const std::size_t end = std::min(outcome.find(", ", at), outcome.size());
+    const std::string column = outcome.substr(at, end - at);
+    values += ", ?";
+    update += fmt::format(", {0} = excluded.{0}", column);
+    at = end + 2;
+  }
+  return fmt::format(fmt::runtime(format), fmt::arg("outcome", outcome), fmt::arg("values", values),
+                     fmt::arg("update", update));
 }
 
 void bind_outcome(Statement& statement, int at, const Outcome& outcome) {
@@ -138,11 +145,7 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
   statements_->put_result = std::make_unique<Statement>(
       database, sql_of("INSERT INTO results(key, version, name, inputs, {outcome}) VALUES(?, ?, ?, ?{values}) ON "
                        "CONFLICT(key) DO UPDATE SET version = excluded.version, name = excluded.name, inputs = "
-                       "excluded.inputs, status = excluded.status, reason = excluded.reason, lower_bound = "
-                       "excluded.lower_bound, gap = excluded.gap, energy_pj = excluded.energy_pj, cycles = "
-                       "excluded.cycles, utilization = excluded.utilization, edp_j_cycles = excluded.edp_j_cycles, "
-                       "edp_seed = excluded.edp_seed, area_um2 = excluded.area_um2, seconds = excluded.seconds, "
-                       "dollars = excluded.dollars, power_w = excluded.power_w, parts = excluded.parts RETURNING id"));
+                       "excluded.inputs{update} RETURNING id"));
   statements_->put_point = std::make_unique<Statement>(
       database, sql_of("INSERT OR REPLACE INTO points(study, point, version, {outcome}) VALUES(?, ?, ?{values})"));
 }

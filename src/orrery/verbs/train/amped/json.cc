@@ -1,8 +1,6 @@
 #include <cmath>
 
 #include "orrery/formats/amped/result_names.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/train/amped/report.h"
 #include "orrery/verbs/train/run_figures_json.h"
 
@@ -125,30 +123,17 @@ Record<AmpedRun> result() {
        {"search", "With `--search`.", &AmpedRun::search, search(), when(searched)}});
 }
 
-Record<AmpedDocument> answer() {
+}  // namespace
+
+Document<AmpedRun> amped_document() {
   const Record<Search> certificate = {
       {"optimal", "Every candidate was considered.", [](const Search&) { return true; }},
       {"space", "Candidates.", &Search::considered},
       {"evaluated", "Valid ones.", [](const Search& s) { return s.valid.size(); }}};
-  const auto envelope = [](const AmpedDocument& d) {
-    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
-  };
-  const auto run = [](const AmpedDocument& d) -> const AmpedRun& { return *d.run; };
-  const auto searched = [](const AmpedDocument& d) -> const Search& { return d.run->search; };
-  return document<AmpedDocument>("train", kCompat | kInputs | kWarnings | kTiming, envelope,
-                                 {{"result", "The figures.", run, result()},
-                                  {"certificate", "With `--search`.", searched, certificate,
-                                   when([](const AmpedDocument& d) { return d.run->space.has_value(); })}});
-}
-
-}  // namespace
-
-std::string amped_json(const AmpedDocument& document) {
-  return text(answer().json(document));
-}
-
-Json amped_schema() {
-  return answer().schema();
+  return {"train",
+          {{"result", "The figures.", std::identity(), result()},
+           {"certificate", "With `--search`.", &AmpedRun::search, certificate,
+            when([](const AmpedRun& r) { return r.space.has_value(); })}}};
 }
 
 }  // namespace orrery::verbs

@@ -1,14 +1,9 @@
-#include "orrery/verbs/tune/bench/options.h"
 
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/bench/report.h"
 #include "orrery/verbs/tune/bench/run.h"
 
@@ -53,23 +48,19 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 int run_tune_bench(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   if (options.request.folder.empty())
     misuse("O1103", "`-o DIR` is missing", "measurements are kept in a folder: `-o measured`");
   options.request.type = options.type.value_or(Type::kF32);
-  std::optional<InterruptGuard> interrupt;
-  options.request.interruptible = [&] { return interrupt.emplace().flag(); };
-  ProgressLine progress(console);
-  options.request.progress = [&](const std::string& text) {
-    if (progress.wanted()) progress.show(text);
-  };
-  const TunedBench bench = verbs::tune_bench(options.request);
-  report(console, bench.warnings.all());
-  const BenchDocument document{kVersion, &bench, clock.seconds()};
-  console.out << (console.json ? verbs::bench_json(document) : verbs::bench_table(bench));
-  if (!bench.ended_early) return kDone;
-  console.out.flush();
-  return interrupt && interrupt->flag()->load() ? kInterrupted : kLimit;
+  return run_verb<TunedBench>(console, {.answer =
+                                            [&](Run& run) {
+                                              options.request.interruptible = run.interruptible();
+                                              options.request.progress = [&](const std::string& text) {
+                                                run.show("{}", text);
+                                              };
+                                              return tune_bench(options.request);
+                                            },
+                                        .document = tune_bench_document,
+                                        .table = bench_table});
 }
 
 }  // namespace orrery::verbs

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> positive(double x) {
   return x > 0 ? std::optional(x) : std::nullopt;
@@ -58,23 +55,10 @@ Record<TunedBench> result() {
       {"complete", "Whether all that may matter was measured.", &TunedBench::complete}};
 }
 
-Record<BenchDocument> answer() {
-  const auto envelope = [](const BenchDocument& d) {
-    return Envelope{d.version, {}, nullptr, &d.bench->warnings, d.seconds};
-  };
-  const auto bench = [](const BenchDocument& d) -> const TunedBench& { return *d.bench; };
-  return document<BenchDocument>("tune_bench", kWarnings | kTiming, envelope,
-                                 {{"result", "The figures: measured, but for what models say.", bench, result()}});
-}
-
 }  // namespace
 
-std::string bench_json(const BenchDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_bench_schema() {
-  return answer().schema();
+Document<TunedBench> tune_bench_document() {
+  return {"tune_bench", "The figures: measured, but for what models say.", result()};
 }
 
 std::string bench_table(const TunedBench& bench) {

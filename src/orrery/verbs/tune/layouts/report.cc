@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -73,13 +71,11 @@ Record<LayoutsAnswer> result() {
           {"kernels", "Fused ones.", [](const LayoutsAnswer&) { return tuning::kernel_spaces(); }, kernel}};
 }
 
-Record<LayoutsDocument> answer() {
-  const auto envelope = [](const LayoutsDocument& d) { return Envelope{.version = d.version, .seconds = d.seconds}; };
-  const auto of = [](const LayoutsDocument& d) -> const LayoutsAnswer& { return *d.answer; };
-  return document<LayoutsDocument>("tune_layouts", kTiming, envelope, {{"result", "Counts.", of, result()}});
-}
-
 }  // namespace
+
+Document<LayoutsAnswer> tune_layouts_document() {
+  return {"tune_layouts", "Counts.", result()};
+}
 
 std::string layouts_table(const LayoutsAnswer& answer) {
   Table table;
@@ -101,14 +97,6 @@ std::string layouts_table(const LayoutsAnswer& answer) {
   kernels.rows.push_back({"all", fmt::format("{}", kernel_configurations())});
   return text(table) + "* not used by the encoder's layer\n\n" + text(kernels) +
          fmt::format("\ncontractions of the layer: {} layouts, {} different calls\n", answer.layouts(), answer.calls());
-}
-
-std::string layouts_json(const LayoutsDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_layouts_schema() {
-  return answer().schema();
 }
 
 }  // namespace orrery::verbs

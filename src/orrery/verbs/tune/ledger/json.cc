@@ -1,5 +1,3 @@
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/tune/ledger/report.h"
 
 namespace orrery::verbs {
@@ -111,23 +109,10 @@ Record<LedgerAnswer> result() {
       {"config", "Which layer.", std::identity(), config()}};
 }
 
-Record<LedgerDocument> answer() {
-  const auto envelope = [](const LedgerDocument& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  const auto of = [](const LedgerDocument& d) -> const LedgerAnswer& { return *d.answer; };
-  return document<LedgerDocument>("tune_ledger", kInputs | kWarnings | kTiming, envelope,
-                                  {{"result", "Counts; times are modelled.", of, result()}});
-}
-
 }  // namespace
 
-std::string ledger_json(const LedgerDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_ledger_schema() {
-  return answer().schema();
+Document<LedgerAnswer> tune_ledger_document() {
+  return {"tune_ledger", "Counts; times are modelled.", result()};
 }
 
 }  // namespace orrery::verbs

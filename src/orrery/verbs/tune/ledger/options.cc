@@ -1,10 +1,7 @@
-#include "orrery/verbs/tune/ledger/options.h"
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/ledger/report.h"
 #include "orrery/verbs/tune/ledger/run.h"
@@ -46,13 +43,10 @@ int run_tune_ledger(const Arguments& arguments, Console& console) {
     misuse("O1102", fmt::format("`--output {}` is no name of a picture", picture), "a name that ends in `.svg`");
   request.training = !inference;
   if (dropout) request.dropout = *dropout > 0;
-  const base::Stopwatch clock;
-  const LedgerAnswer answer = verbs::tune_ledger(request);
-  report(console, answer.warnings.all());
-  if (!picture.empty()) write_file(picture, verbs::roofline_svg(answer));
-  console.out << (console.json ? verbs::ledger_json({kVersion, &answer, clock.seconds()})
-                               : verbs::ledger_table(answer));
-  return kDone;
+  return run_verb<LedgerAnswer>(console, {.answer = [&](Run&) { return tune_ledger(request); },
+                                          .document = tune_ledger_document,
+                                          .table = ledger_table,
+                                          .files = {{picture, roofline_svg}}});
 }
 
 }  // namespace orrery::verbs

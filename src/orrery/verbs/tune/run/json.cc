@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/tune/layer_plan_json.h"
 
 namespace orrery::verbs {
@@ -156,23 +154,11 @@ Record<TunedRun> result() {
       {"config", "What was run.", std::identity(), config()}};
 }
 
-Record<TuneDocument> answer() {
-  const auto envelope = [](const TuneDocument& d) {
-    return Envelope{d.version, {}, &d.run->layer.inputs, &d.run->warnings, d.seconds};
-  };
-  const auto run = [](const TuneDocument& d) -> const TunedRun& { return *d.run; };
-  return document<TuneDocument>("tune_run", kInputs | kWarnings | kTiming, envelope,
-                                {{"result", "The figures, all measured.", run, result()}});
-}
-
 }  // namespace
 
-std::string tune_json(const TuneDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_run_schema() {
-  return answer().schema();
+Document<TunedRun> tune_run_document() {
+  return {"tune_run", "The figures, all measured.", result(), kInputs | kWarnings | kTiming,
+          [](const TunedRun& r) { return Envelope{.inputs = &r.layer.inputs, .warnings = &r.warnings}; }};
 }
 
 }  // namespace orrery::verbs

@@ -1,18 +1,12 @@
 // Options of our own and those of Substation's run_encoder, as they are written there. Sizes without a model are those
 // of run_encoder's layer, so its defaults hold: forward and backward, dropout 0.1 in four places.
-#include "orrery/verbs/tune/run/options.h"
 
 #include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/run/json.h"
 #include "orrery/verbs/tune/run/run.h"
@@ -118,50 +112,36 @@ void settle(Options& options, base::Diagnostics& warnings) {
 int run_tune_run(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   base::Diagnostics unused;
   settle(options, unused);
-  check_folder(options.output.directory, options.output.force, {"result.json"});
-  check_file(options.trace);
-  std::optional<TunedRun> measured;
-  bool told_to_stop = false;
-  {
-    std::optional<InterruptGuard> interrupt;
-    TuneRunRequest request = options.request;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine progress(console);
-    request.measuring = [&](std::size_t done) {
-      if (progress.wanted()) progress.show(fmt::format("{} iterations measured", done));
-    };
-    const auto stopped = [&] { return interrupt && interrupt->flag()->load(); };
-    try {
-      measured = verbs::tune_run(request);
-    } catch (const base::InputError& error) {
-      if (!stopped()) throw;
-      report(console, error.diagnostics);
-      return kInterrupted;
-    }
-    told_to_stop = stopped();
-  }
-  TunedRun& answer = *measured;
-  unused.append(answer.warnings);
-  answer.warnings = unused;
-  report(console, answer.warnings.all());
-  if (!options.trace.empty()) write_file(options.trace, verbs::layer_trace(answer));
-  const TuneDocument document{kVersion, &answer, clock.seconds()};
-  const std::string json = verbs::tune_json(document);
-  if (!options.output.directory.empty()) {
-    std::vector<OutputFile> files{{"result.json", json}};
-    if (answer.check)
-      for (const KeptTensor& tensor : answer.check->kept) files.push_back(verbs::tensor_file(tensor));
-    write_files(options.output.directory, files);
-  }
-  console.out << (console.json ? json : verbs::tune_table(answer));
-  if (answer.ended_early) {
-    console.out.flush();
-    return told_to_stop ? kInterrupted : kLimit;
-  }
-  return answer.check && !answer.check->passed() ? kNo : kDone;
+  return run_verb<TunedRun>(console, {.answer =
+                                          [&](Run& run) {
+                                            options.request.interruptible = run.interruptible();
+                                            options.request.measuring = [&](std::size_t done) {
+                                              run.show("{} iterations measured", done);
+                                            };
+                                            TunedRun answer = tune_run(options.request);
+                                            unused.append(answer.warnings);
+                                            answer.warnings = unused;
+                                            return answer;
+                                          },
+                                      .document = tune_run_document,
+                                      .table = tune_table,
+                                      .folder = options.output,
+                                      .names = {"result.json"},
+                                      .folder_files =
+                                          [](const TunedRun& answer) {
+                                            std::vector<OutputFile> files;
+                                            if (answer.check)
+                                              for (const KeptTensor& tensor : answer.check->kept)
+                                                files.push_back(tensor_file(tensor));
+                                            return files;
+                                          },
+                                      .files = {{options.trace, layer_trace}},
+                                      .outcome = [](const TunedRun& answer, const Run& run) -> Outcome {
+                                        if (answer.ended_early) return {run.cut_short()};
+                                        return {answer.check && !answer.check->passed() ? kNo : kDone};
+                                      }});
 }
 
 }  // namespace orrery::verbs

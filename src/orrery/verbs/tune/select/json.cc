@@ -2,8 +2,6 @@
 
 #include <map>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/tune/layer_plan_json.h"
 
 namespace orrery::verbs {
@@ -185,26 +183,13 @@ Record<TunedSelection> result() {
        modelled()}};
 }
 
-Record<SelectDocument> answer() {
-  const auto envelope = [](const SelectDocument& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  const auto whole = [](const SelectDocument& d) -> const TunedSelection& { return *d.answer; };
-  return document<SelectDocument>(
-      "tune_select", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The choice. Times are those that were measured, or modelled: `times` says which.", whole, result()},
-       {"certificate", "What is proven of it; in ms.", [](const SelectDocument& d) { return d.answer->certificate; },
-        proof()}});
-}
-
 }  // namespace
 
-std::string select_json(const SelectDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_select_schema() {
-  return answer().schema();
+Document<TunedSelection> tune_select_document() {
+  return {"tune_select",
+          {{"result", "The choice. Times are those that were measured, or modelled: `times` says which.",
+            std::identity(), result()},
+           {"certificate", "What is proven of it; in ms.", &TunedSelection::certificate, proof()}}};
 }
 
 }  // namespace orrery::verbs

@@ -1,5 +1,4 @@
 // Options of our own and those of Substation's optimize, as they are written there.
-#include "orrery/verbs/tune/select/options.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,14 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/select/json.h"
 #include "orrery/verbs/tune/select/run.h"
@@ -162,36 +156,33 @@ TuneSelectRequest select_request(const Arguments& arguments) {
 int run_tune_select(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  TunedSelection answer;
-  bool told_to_stop = false;
-  {
-    std::optional<InterruptGuard> interrupt;
-    options.request.interruptible = [&] { return interrupt.emplace().flag(); };
-    answer = verbs::tune_select(options.request);
-    told_to_stop = interrupt->flag()->load();
-  }
-  if (!answer.read) {
-    report(console, verbs::explain_no_selection(answer));
-    return kInterrupted;
-  }
   std::string file;
-  if (!options.layouts.empty() && answer.selection)
-    file = verbs::layout_file(answer, *answer.selection, answer.warnings);
-  if (!file.empty()) write_file(options.layouts, file);
-  report(console, answer.warnings.all());
-  if (options.bound_only && !console.json) {
-    console.out << fmt::format("{:.10g} ms\n", verbs::without_layouts_ms(answer));
-    return kDone;
-  }
-  console.out << (console.json ? verbs::select_json({kVersion, &answer, clock.seconds()})
-                               : verbs::select_table(answer));
-  const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;
-  if (answer.selection && answer.certificate.optimal && !refused) return told_to_stop ? kInterrupted : kDone;
-  console.out.flush();
-  if (!answer.selection || refused) report(console, verbs::explain_no_selection(answer));
-  if (answer.minimum.infeasible || refused) return kNo;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<TunedSelection>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.interruptible = run.interruptible();
+                      TunedSelection answer = tune_select(options.request);
+                      if (!options.layouts.empty() && answer.selection)
+                        file = layout_file(answer, *answer.selection, answer.warnings);
+                      return answer;
+                    },
+                .document = tune_select_document,
+                .table =
+                    [&](const TunedSelection& answer) {
+                      return options.bound_only ? fmt::format("{:.10g} ms\n", without_layouts_ms(answer))
+                                                : select_table(answer);
+                    },
+                .files = {{options.layouts, [&](const TunedSelection&) { return file; }}},
+                .outcome = [&](const TunedSelection& answer, const Run& run) -> Outcome {
+                  if (!answer.read) return {kInterrupted, explain_no_selection(answer), true};
+                  if (options.bound_only && !console.json) return {};
+                  const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;
+                  if (answer.selection && answer.certificate.optimal && !refused)
+                    return {run.stopped() ? kInterrupted : kDone};
+                  Outcome out{answer.minimum.infeasible || refused ? kNo : run.cut_short()};
+                  if (!answer.selection || refused) out.reasons = explain_no_selection(answer);
+                  return out;
+                }});
 }
 
 }  // namespace orrery::verbs
