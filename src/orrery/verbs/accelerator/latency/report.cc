@@ -35,18 +35,21 @@ std::string without(const std::vector<std::string>& parts) {
 Document<SparseLatencyAnswer> sparse_latency_document() {
   using A = SparseLatencyAnswer;
   const Record<A> result = {
-      {"v1_ms", "Milliseconds by the first model, for each load balance; `given`: the one of the command line.",
+      {"v1_ms",
+       "Milliseconds by the first published model, by kind of load balance; `given`: the one of the command line.",
        [](const A& a) { return named(a, &SparseLatency::v1_ms); }},
-      {"v2_ms", "The same by the second model.", [](const A& a) { return named(a, &SparseLatency::v2_ms); }},
-      {"load_balance", "Means over masks, by which these are computed.",
+      {"v2_ms", "Milliseconds by the second published model, by kind of load balance.",
+       [](const A& a) { return named(a, &SparseLatency::v2_ms); }},
+      {"load_balance", "Load balance that the times are computed with, by kind: means over masks.",
        [](const A& a) { return named(a, &SparseLatency::load_balance); }},
-      {"density", "Share of pairs that is kept, mean over masks; Sanger calls it sparsity.", &A::density},
-      {"seq_len", "Queries and keys.", &A::seq_len},
-      {"masks", "Lines of the log that count; 0 without a log.", &A::masks},
-      {"v1_left_out", "What the first model does not count, or otherwise than the array would.",
+      {"density", "Share of the pairs that is kept, mean over masks, 0 to 1; Sanger calls it sparsity.", &A::density},
+      {"seq_len", "Queries of a head, and as many keys.", &A::seq_len},
+      {"masks", "Lines of the log that were read; 0 without a log.", &A::masks},
+      {"v1_left_out", "What the first model does not count, or counts otherwise than the array behaves.",
        [](const A&) { return masks::left_out_of_v1(); }},
-      {"v2_left_out", "The same of the second.", [](const A&) { return masks::left_out_of_v2(); }}};
-  return {"sparse_latency", "Of an attention layer of 768 features; modelled.", result};
+      {"v2_left_out", "What the second model does not count, or counts otherwise than the array behaves.",
+       [](const A&) { return masks::left_out_of_v2(); }}};
+  return {"sparse_latency", "Latency of an attention layer of 768 features, modelled.", result};
 }
 
 std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
