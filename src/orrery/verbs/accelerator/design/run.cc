@@ -218,7 +218,7 @@ const std::vector<std::pair<std::string, DesignObjective>>& design_objectives() 
   return names;
 }
 
-base::Costs costs_of(const DesignPoint& point) {
+base::Costs design_costs(const DesignPoint& point) {
   return {point.seconds, point.energy_pj, point.area_um2, point.error.value_or(0)};
 }
 
@@ -265,7 +265,7 @@ SparseDesign design_sparse(const DesignRequest& request) {
       break;
     out.add(point, request);
   }
-  out.end(budget, costs_of);
+  out.end(budget, design_costs);
   mark_best(out.points, request.objective, request.most_error);
   return out;
 }

@@ -62,7 +62,7 @@ struct SparseDesign : GridAnswer<DesignPoint> {
 // What is done when the budget ends is kept.
 SparseDesign design_sparse(const DesignRequest& request);
 
-base::Costs costs_of(const DesignPoint& point);  // time, energy, area and error
+base::Costs design_costs(const DesignPoint& point);  // time, energy, area and error
 
 // Marks the best.
 void mark_best(std::vector<DesignPoint>& points, DesignObjective objective, const std::optional<double>& most_error);

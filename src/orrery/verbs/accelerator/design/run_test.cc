@@ -22,7 +22,7 @@ TEST(SparseDesign, TheFrontierHasWhatNothingDominatesAndTheBestIsByTheObjective)
                                      point(2, 5, 3, 0.1),   // slower than the second
                                      point(2, 3, 3, 0.01),  // most exact
                                      point(1, 5, 3, 0.1)};  // as good as the second
-  mark_pareto(points, costs_of);
+  mark_pareto(points, design_costs);
   mark_best(points, DesignObjective::kTime, {});
   std::vector<bool> pareto, best;
   for (const DesignPoint& p : points) pareto.push_back(p.pareto), best.push_back(p.best);

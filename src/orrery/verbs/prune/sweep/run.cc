@@ -58,7 +58,7 @@ const std::vector<std::pair<std::string, PredictorKind>>& predictor_names() {
   return names;
 }
 
-base::Costs costs_of(const SweepPoint& point) {
+base::Costs sweep_costs(const SweepPoint& point) {
   if (!point.packed.fits) return {};
   return {point.error.value_or(0), point.density, -point.packed.utilization};
 }
@@ -102,7 +102,7 @@ SparseSweep sweep_sparse(const SparseSweepRequest& request) {
         out.add(point, request);
       }
   }
-  out.end(budget, costs_of);
+  out.end(budget, sweep_costs);
   return out;
 }
 

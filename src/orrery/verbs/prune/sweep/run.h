@@ -46,7 +46,7 @@ const std::vector<std::pair<std::string, masks::PredictorKind>>& predictor_names
 SparseSweep sweep_sparse(const SparseSweepRequest& request);
 
 // Error, density and utilisation of one that fits, as costs.
-base::Costs costs_of(const SweepPoint& point);
+base::Costs sweep_costs(const SweepPoint& point);
 
 // A line for each point, with a header.
 std::string sweep_csv(const SparseSweep& sweep);

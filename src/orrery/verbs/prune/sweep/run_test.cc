@@ -27,7 +27,7 @@ TEST(SparseSweep, TheFrontierHasWhatNothingThatFitsDominates) {
                                     point(0.2, 0.3, 0.8),         // worse than the last
                                     point(0.01, 0.01, 1, false),  // better in all, but fits no array
                                     point(0.05, 0.2, 0.5)};       // as good as the second
-  mark_pareto(points, costs_of);
+  mark_pareto(points, sweep_costs);
   std::vector<bool> marked;
   for (const SweepPoint& p : points) marked.push_back(p.pareto);
   EXPECT_EQ(marked, (std::vector<bool>{false, true, true, true, false, false, true}));
