@@ -56,7 +56,7 @@ class Merge {
   void ids(const char* select, const char* insert, Ids& out) {
     Statement row(source_, select), put(target_, insert);
     while (row.step()) {
-      put.bind(1, std::string_view(row.text(1))).bind(2, std::string_view(row.text(2)));
+      put.with(row.text(1), row.text(2));
       put.step();
       out[row.integer(0)] = put.integer(0);
       put.run();
@@ -116,7 +116,7 @@ class Merge {
     }
     Statement input(source_, "SELECT study, input FROM study_inputs");
     Statement put_input(target_, "INSERT OR IGNORE INTO study_inputs VALUES(?, ?)");
-    while (input.step()) put_input.bind(1, studies_[input.integer(0)]).bind(2, inputs_[input.integer(1)]).run();
+    while (input.step()) put_input.with(studies_[input.integer(0)], inputs_[input.integer(1)]).run();
   }
 
   void points() {
@@ -132,7 +132,7 @@ class Merge {
                               kOutcomeColumns, values));
     while (row.step()) {
       const std::int64_t study = studies_[row.integer(0)];
-      known.bind(1, study).bind(2, row.integer(1));
+      known.with(study, row.integer(1));
       if (known.step()) {
         const bool ours = known.text(4) != "pruned", theirs = row.text(4) != "pruned";
         if (ours && theirs) demand_same(known, row);

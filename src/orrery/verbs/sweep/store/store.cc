@@ -129,15 +129,14 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
       database.run(fmt::format("PRAGMA user_version = {}", kDesign).c_str());
     }
     Statement(database, "INSERT OR IGNORE INTO versions(program, build) VALUES(?, ?)")
-        .bind(1, version.program)
-        .bind(2, version.build)
+        .with(version.program, version.build)
         .run();
     whole.commit();
   }
   if (empty && mode == Mode::kRead) return;
   {
     Statement row(database, "SELECT id FROM versions WHERE program = ? AND build = ?");
-    row.bind(1, version.program).bind(2, version.build);
+    row.with(version.program, version.build);
     if (row.step()) version_ = row.integer(0);
   }
   statements_ = std::make_unique<Statements>(database);
@@ -159,25 +158,15 @@ StudyRow Store::study(const StudyRow& wanted, const std::vector<base::Input>& in
       "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) VALUES(?, ?, ?, ?, ?, "
       "?, ?, datetime('now'), datetime('now')) ON CONFLICT(key) DO UPDATE SET title = excluded.title, asked = "
       "excluded.asked, version = excluded.version, changed = excluded.changed, document = excluded.document")
-      .bind(1, wanted.key)
-      .bind(2, wanted.title)
-      .bind(3, wanted.verb)
-      .bind(4, wanted.document)
-      .bind(5, wanted.asked)
-      .bind(6, static_cast<std::int64_t>(wanted.points))
-      .bind(7, version_)
+      .with(wanted.key, wanted.title, wanted.verb, wanted.document, wanted.asked,
+            static_cast<std::int64_t>(wanted.points), version_)
       .run();
   const StudyRow out = *find_study(wanted.key);
   Statement(*database_, "DELETE FROM study_inputs WHERE study = ?").bind(1, out.id).run();
   for (const base::Input& input : inputs) {
-    Statement(*database_, "INSERT OR IGNORE INTO inputs(name, hash) VALUES(?, ?)")
-        .bind(1, input.name)
-        .bind(2, input.hash)
-        .run();
+    Statement(*database_, "INSERT OR IGNORE INTO inputs(name, hash) VALUES(?, ?)").with(input.name, input.hash).run();
     Statement(*database_, "INSERT OR IGNORE INTO study_inputs SELECT ?, id FROM inputs WHERE name = ? AND hash = ?")
-        .bind(1, out.id)
-        .bind(2, input.name)
-        .bind(3, input.hash)
+        .with(out.id, input.name, input.hash)
         .run();
   }
   whole.commit();
@@ -235,7 +224,7 @@ void Store::each_point(std::int64_t study, bool same_build, const std::function<
 
 std::optional<PointRow> Store::point(std::int64_t study, std::uint64_t point) {
   Statement& row = statements_->point;
-  row.bind(1, study).bind(2, static_cast<std::int64_t>(point));
+  row.with(study, static_cast<std::int64_t>(point));
   if (!row.step()) return {};
   PointRow out{static_cast<std::uint64_t>(row.integer(0)), outcome_at(row, 1, path())};
   row.run();
