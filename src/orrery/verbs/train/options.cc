@@ -201,7 +201,7 @@ std::string trace_of(const TrainedModel& trained) {
   return perfetto_trace(trained);
 }
 
-std::string map_of(const TrainedModel& trained) {
+std::string picture_of_map(const TrainedModel& trained) {
   return trained.search && !trained.search->cells.empty() ? plan_map_svg(trained) : "";
 }
 
@@ -264,7 +264,7 @@ int run_train(const Arguments& arguments, Console& console) {
                                           .folder = options,
                                           .names = {"result.json", "plan.yaml", "plans.csv"},
                                           .folder_files = files_of,
-                                          .files = {{options.trace, trace_of}, {options.svg, map_of}},
+                                          .files = {{options.trace, trace_of}, {options.svg, picture_of_map}},
                                           .outcome = outcome_of_training});
 }
 
