@@ -30,9 +30,9 @@ enum Part : unsigned { kCompat = 1, kInputs = 2, kWarnings = 4, kTiming = 8 };
 
 // The parts that an answer has by its members `compat`, `inputs` and `warnings`, and the time that it took.
 template <typename Answer>
-inline constexpr unsigned kParts = (requires(const Answer& a) { a.compat; } ? unsigned{kCompat} : 0U) |
-                                   (requires(const Answer& a) { a.inputs; } ? unsigned{kInputs} : 0U) |
-                                   (requires(const Answer& a) { a.warnings; } ? unsigned{kWarnings} : 0U) | kTiming;
+inline constexpr unsigned kPartsOf = (requires(const Answer& a) { a.compat; } ? unsigned{kCompat} : 0U) |
+                                     (requires(const Answer& a) { a.inputs; } ? unsigned{kInputs} : 0U) |
+                                     (requires(const Answer& a) { a.warnings; } ? unsigned{kWarnings} : 0U) | kTiming;
 
 template <typename Answer>
 Envelope members_of(const Answer& answer) {
@@ -53,10 +53,10 @@ class Document {
  public:
   using Beside = Envelope (*)(const Answer&);
 
-  Document(std::string kind, Record<Answer> keys, unsigned parts = kParts<Answer>, Beside beside = members_of)
+  Document(std::string kind, Record<Answer> keys, unsigned parts = kPartsOf<Answer>, Beside beside = members_of)
       : kind_(std::move(kind)), keys_(std::move(keys)), parts_(parts), beside_(beside) {}
   // With `result` alone.
-  Document(std::string kind, const char* meaning, const Record<Answer>& result, unsigned parts = kParts<Answer>,
+  Document(std::string kind, const char* meaning, const Record<Answer>& result, unsigned parts = kPartsOf<Answer>,
            Beside beside = members_of)
       : Document(std::move(kind), {{"result", meaning, std::identity(), result}}, parts, beside) {}
 

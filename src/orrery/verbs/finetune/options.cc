@@ -42,11 +42,11 @@ void declare_texts(CommandLine& line, Options& options, const std::string& data,
 void declare_run(CommandLine& line, Options& options) {
   TextRequest& request = options.request;
   line.group("Run");
-  line.count("--batch", request.batch, "Texts at once; default 8, in training 32", kMostSize);
+  line.count("--batch", request.batch, "Texts of a batch; default 8, in training 32", kMostSize);
   line.count("--max-tokens,--max-seq-length", request.most_tokens,
-             "Longer texts are cut; default: at most 512, in training 128 (qa: 384)", kMostSize);
+             "Most tokens of a text, longer ones are cut; default: at most 512, in training 128 (qa: 384)", kMostSize);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of activations: fp32 (default), bf16");
+                    "Number format of activations: fp32 (default), bf16");
   declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
 }
 
@@ -120,7 +120,7 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
   CommandLine line("tune generate", "How texts go on, or what becomes of them: the most likely words, by GPT-2 or BART",
                    "orrery tune generate --checkpoint gpt2/ --text beginnings.txt --max-new-tokens 40");
   declare_texts(line, options, "--text,--data", "Texts: one a line; or CSV, TSV, JSON lines");
-  line.count("--max-new-tokens", most, "At most so many are added to a text; default 32", kMostSize);
+  line.count("--max-new-tokens", most, "Most tokens that are added to a text; default 32", kMostSize);
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
@@ -137,7 +137,7 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
   declare_pruning(line, options.request.pruning);
   declare_empty_rows(line, options.request.pruning.empty);
   declare_run(line, options);
-  line.seed(options.request.seed, "Of the words that mlm masks; default 0");
+  line.seed(options.request.seed, "Seed of the choice of words that mlm masks; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
   return answer<Evaluated>(console, options.request, tune_eval_document,
@@ -163,18 +163,18 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
   real(line, "--rate,--learning-rate", rate, "The largest learning rate; default 5e-5", 10);
   line.count("--warmup,--warmup-steps", request.warmup, "Steps in which the rate rises to it; default 0", kMostSize);
-  real(line, "--warmup-ratio", warmup_share, "The same as a share of all steps", 1);
-  real(line, "--weight-decay", decay, "Of AdamW, decoupled; default 0", 10);
-  real(line, "--clip,--max-grad-norm", clip, "The most that the norm of the gradients may be; default 1, 0: any", 1e9);
-  real(line, "--beta1", beta1, "Of AdamW; default 0.9", 0.999999);
-  real(line, "--beta2", beta2, "Of AdamW; default 0.999", 0.9999999);
-  real(line, "--epsilon", epsilon, "Of AdamW; default 1e-8", 1);
+  real(line, "--warmup-ratio", warmup_share, "Share of all steps in which the rate rises to it, instead of --warmup", 1);
+  real(line, "--weight-decay", decay, "Weight decay of AdamW, decoupled; default 0", 10);
+  real(line, "--clip,--max-grad-norm", clip, "Largest norm of the gradients, which are scaled down to it; 0: any; default 1", 1e9);
+  real(line, "--beta1", beta1, "First moment's decay of AdamW; default 0.9", 0.999999);
+  real(line, "--beta2", beta2, "Second moment's decay of AdamW; default 0.999", 0.9999999);
+  real(line, "--epsilon", epsilon, "Epsilon of AdamW; default 1e-8", 1);
   line.count("--accumulate", accumulate, "Batches a step; default 1", 1'000'000);
   line.count("--save-every", save_every, "Also write the folder after so many steps", kMostSize);
   line.toggle("--force", force, "Overwrite what is in the folder of -o");
   line.toggle("--resume", request.resume, "Go on from the state in the folder of -o");
   declare_run(line, options);
-  line.seed(options.request.seed, "Of order, masks, dropout and new weights; default 0");
+  line.seed(options.request.seed, "Seed of order, masks, dropout and new weights; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
   demand(request.output, "-o DIR", "-o trained");

@@ -125,10 +125,10 @@ int run_catalog(const Arguments& arguments, Console& console) {
   bool chips = false, models = false, systems = false, stacks = false;
   line.words("TEXT", words, "List only entries with this in their name or title");
   line.subverb("list", "Names and titles (default)");
-  line.subverb("chips", "Those of chips", chips);
-  line.subverb("models", "Those of models", models);
-  line.subverb("systems", "Those of systems", systems);
-  line.subverb("stacks", "Those of software stacks of training runs", stacks);
+  line.subverb("chips", "List the chips", chips);
+  line.subverb("models", "List the models", models);
+  line.subverb("systems", "List the systems", systems);
+  line.subverb("stacks", "List the software stacks of training runs", stacks);
   line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
                "NAME", request.model, "Chip, model, system or stack, or a model's config.json");
   line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");

@@ -45,7 +45,7 @@ std::string title_of(const std::string& page) {
 int run_explain(const Arguments& arguments, Console& console) {
   std::string code;
   CommandLine line("explain", "What a diagnostic code means; without CODE, all of them", "orrery explain O0710");
-  line.word("CODE", code, "Such as O0710");
+  line.word("CODE", code, "Code of a diagnostic, such as O0710");
   if (!line.read(arguments, console)) return kDone;
   const fs::path pages = fs::path(verbs::catalogue_directory()) / "errors";
   const std::vector<std::string> codes = known_codes(pages);

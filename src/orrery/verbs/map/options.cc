@@ -116,7 +116,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
   line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   line.count("--batch", options.request.batch, "Sequences at a time; default 1");
-  line.meant("--phase", "NAME", "Of a model: prefill (default), decode (a token after a cache), verify (drafted ones)",
+  line.meant("--phase", "NAME", "Phase of a model: prefill (default), decode (one token after a cache), verify (drafted tokens)",
              [&options](const std::string& text) {
                static const std::vector<std::string> names = {"prefill", "decode", "verify"};
                if (std::find(names.begin(), names.end(), text) == names.end())
@@ -129,15 +129,14 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
   line.text("--fuse-at", options.request.fuse.level, "LEVEL",
-            "Hand a product's result to a normalisation, or take it over, at this storage; each side for itself");
+            "Fuse GEMM and normalisation: the result is handed over at this storage; each side is mapped by itself");
   line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
               "-nef: with --fuse-at, leave the reduction's loops free");
   line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
   line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
-              "-pwim: with --fuse-at, the product writes its result back, not the normalisation");
+              "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
   line.meant("--fuse", "NAME",
-             "auto: fuse each product with its normalisation where and how the two cost least, or not; all choices are "
-             "compared",
+             "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
              [&options](const std::string& text) {
                if (text != "auto")
                  misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
@@ -147,7 +146,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.offer("--fuse", {"auto"});
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
-  line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
+  line.meant_each("--gemm", "M,K,N", "A GEMM: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
   declare_templates(line, options.request, ", or the size of a dimension that an ONNX model leaves open");
   declare_unfold(line, options.request.unfold);
@@ -165,8 +164,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.meant("--factors", "NAME",
-             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles "
-             "may leave a rest",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles may leave a remainder",
              [&options](const std::string& text) { options.request.search.factors = factors(text); });
   line.offer("--factors", {"perfect", "padded", "imperfect"});
   line.meant_each("--pad", "DIM=SIZE",

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "orrery/inputs/layers/timeloop_files.h"
-#include "orrery/verbs/map/front_table.h"
 #include "orrery/verbs/map/fused_pairs_text.h"
 #include "orrery/verbs/map/infeasible_text.h"
 #include "orrery/verbs/map/json.h"

@@ -1,4 +1,4 @@
-// The table that `map` and `eval` print.
+// The tables that `map` and `eval` print.
 #pragma once
 
 #include <string>
@@ -17,5 +17,9 @@ std::string model_table(const std::vector<MappedLayer>& layers, base::Count bloc
 
 // What of a model is not mapped, and its share of the products; a line, or nothing.
 std::string left_out_line(const MappedWork& work);
+
+// The trade-off of a layer that has a front: one row a point, energy rising, then the mappings in one line each; says
+// when points may be missing.
+std::string front_table(const MappedLayer& layer);
 
 }  // namespace orrery::verbs

@@ -69,9 +69,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostLayers);
   line.choice<std::string>("--stack", model.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
-  line.toggle("--forward", model.forward, "Without the backward pass");
+  line.toggle("--forward", model.forward, "Place the forward pass only");
   line.text("--operators", options.request.measurements, "FILE.csv",
-            "Timings of matrix products, used in preference to the chip's peak");
+            "Timings of GEMMs, used in preference to the chip's peak");
   line.settings(options.overrides, "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)");
   line.meant_each("--compat", "NAME[,NAME]", "Figures of a generation of DFModel: gen1, gen2, gen3, gen4 or head", true,
                   [&options](const std::string& name) {
@@ -95,7 +95,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
   line.text("--latency-svg", options.latency_svg, "FILE",
             "Draw compute, memory and network of each configuration there");
-  line.text("--hdf5", options.hdf5, "FILE", "Write these latencies there, as DFModel's HDF5 arrays");
+  line.text("--hdf5", options.hdf5, "FILE", "Write the configurations' latencies there, as DFModel's HDF5 arrays");
   if (!line.read(arguments, console)) return false;
   if (!options.hdf5.empty()) verbs::require_hdf5();
   refuse_one_file_for_two(options);

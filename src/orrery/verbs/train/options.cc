@@ -82,10 +82,10 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
   for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
   line.offer("--stack", stacks);
   line.meant_each("--overlap", "CLASS[,CLASS]",
-                  "Communication beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
+                  "Communication that runs beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
                   [&request](const std::string& name) { choose_overlap(name, request); });
   line.offer("--overlap", {"dp", "tp", "pp", "ep", "cp", "none"});
-  line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
+  line.toggle("--sequence-parallel", request.sequence_parallel, "Split norms and dropouts over tp as well");
   cluster::Plan plan;
   line.digit("--zero", request.zero, static_cast<int>(base::find_field(cluster::fields(plan), "zero")->most),
              "Sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well",
@@ -103,10 +103,10 @@ void declare_amped(CommandLine& line, TrainOptions& options) {
   line.offer("--equations", {"amped"});
   line.text("--tables", options.lookup_tables, "FILE", "AMPeD's lookup_tables.json");
   line.text("--config-flat", options.config_flat, "FILE", "AMPeD's parameters by name");
-  line.toggle("--gemm", options.gemm, "AMPeD: gemm_breakdown.txt");
-  line.toggle("--compute-graph", options.compute_graph, "AMPeD: compute_graph.txt");
-  line.toggle("--mat-dims", options.mat_dims, "AMPeD: mat_dims.txt, for DeepFlow");
-  line.toggle("--search", options.search, "AMPeD: the best of all batch sizes and degrees");
+  line.toggle("--gemm", options.gemm, "AMPeD: write or print gemm_breakdown.txt");
+  line.toggle("--compute-graph", options.compute_graph, "AMPeD: write or print compute_graph.txt");
+  line.toggle("--mat-dims", options.mat_dims, "AMPeD: write or print mat_dims.txt, for DeepFlow");
+  line.toggle("--search", options.search, "AMPeD: find the best of all batch sizes and degrees");
   line.meant_each("--compat", "NAME[,NAME]", "amped: AMPeD's equations, defects included", true,
                   [&options](const std::string& name) {
                     if (!reproduces(amped::kDefects, name, options.compat))
@@ -126,11 +126,11 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.choice("--attention", request.attention, cluster::attentions(),
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",
-            "Timings of matrix products, used in preference to the roofline");
+            "Timings of GEMMs, used in preference to the roofline");
   line.text("--attention-array", request.attention_array, "FILE.json",
             "A simulated array beside each accelerator does attention forwards: an answer of `sparse simulate`");
   line.meant("--efficiency", "E[,B]",
-             "Instead of the roofline: products reach E (or, at microbatch b, E b / (b + B)) of the peak",
+             "Instead of the roofline: GEMMs reach E (or, at microbatch b, E b / (b + B)) of the peak",
              [&request](const std::string& text) { choose_efficiency(text, request); });
   line.meant("--tokens", "N", "Also print the time to train on so many tokens, such as 300e9 or 1.4T",
              [&request](const std::string& text) { choose_tokens(text, request); });
@@ -144,8 +144,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.text("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
   line.group("Search");
   declare_search(line, request.limits,
-                 "Threads that search plans and map a chip's products; they change the time only; default: one for "
-                 "each core",
+                 "Threads that search plans and map a chip's GEMMs; they change the time only; default: one for each core",
                  "Seconds for the search of plans and a chip's mappings; the best so far is taken");
   request.limits.memory = base::kDefaultMemory;
   line.memory(request.limits.memory);
@@ -204,7 +203,7 @@ std::string trace_of(const TrainedModel& trained) {
   return perfetto_trace(trained);
 }
 
-std::string map_of(const TrainedModel& trained) {
+std::string picture_of_map(const TrainedModel& trained) {
   return trained.search && !trained.search->cells.empty() ? plan_map_svg(trained) : "";
 }
 
@@ -267,7 +266,7 @@ int run_train(const Arguments& arguments, Console& console) {
                                           .folder = options,
                                           .names = {"result.json", "plan.yaml", "plans.csv"},
                                           .folder_files = files_of,
-                                          .files = {{options.trace, trace_of}, {options.svg, map_of}},
+                                          .files = {{options.trace, trace_of}, {options.svg, picture_of_map}},
                                           .outcome = outcome_of_training});
 }
 

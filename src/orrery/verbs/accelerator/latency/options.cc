@@ -31,12 +31,12 @@ int run_sparse_latency(const Arguments& arguments, Console& console) {
                    "orrery sparse latency load_balance.csv --seq-len 512");
   line.word("LOG", request.log, "load_balance.csv of Sanger's log or of `sparse measure -o`");
   line.group("Figures, instead of a log");
-  line.meant("--sparsity", "SHARE", "Of pairs that is kept: a density, whatever its name says",
+  line.meant("--sparsity", "SHARE", "Share of the pairs that is kept: a density, whatever the option's name says",
              [&](const std::string& text) { density = share_of("--sparsity", text); });
-  line.meant("--load-balance", "SHARE", "Of PE slots that compute something",
+  line.meant("--load-balance", "SHARE", "Share of the PE slots that compute something",
              [&](const std::string& text) { load_balance = share_of("--load-balance", text); });
   line.group("Layer");
-  line.count("--seq-len", seq_len, "Queries and keys; default 512", kMostTokens);
+  line.count("--seq-len", seq_len, "Queries of a head, and as many keys; default 512", kMostTokens);
   if (!line.read(arguments, console)) return kDone;
   if (density.has_value() != load_balance.has_value())
     misuse("O1103", "a density and a load balance belong together", "give `--sparsity X --load-balance Y`");

@@ -16,7 +16,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Timeloop documents (YAML, templates, .cfg) in any order, a `mapping` among them");
   line.group("Question");
   declare_chips(line, options.request);
-  line.toggle("--strict", options.request.strict, "The constraints must hold, too");
+  line.toggle("--strict", options.request.strict, "Constraints must hold as well");
   declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");

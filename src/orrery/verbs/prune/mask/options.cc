@@ -50,9 +50,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
       "file of Sanger's",
       true);
   line.group("Mask");
-  line.count("--seq", options.seq, "Tokens: queries and keys; needed", kMostSize);
-  line.count("--heads", options.heads, "Default 1", kMostSize);
-  line.text("-o,--out", options.file, "FILE", "Write it there: uint8 [heads, seq, seq]");
+  line.count("--seq", options.seq, "Tokens: queries of a head, and as many keys; required", kMostSize);
+  line.count("--heads", options.heads, "Heads of the mask; default 1", kMostSize);
+  line.text("-o,--out", options.file, "FILE", "Write the mask there: uint8 [heads, seq, seq]");
   line.count("--block", options.block, "Tokens of a block (fixed, longformer, bigbird, hugebird)", kMostSize);
   line.count("--window", options.window, "Blocks of the window (longformer, bigbird, hugebird); tokens (sliding)",
              kMostSize);
@@ -63,16 +63,16 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              kMostSize, 0);
   line.count("--random", options.random, "Random blocks of a row of blocks (bigbird, hugebird)", kMostSize, 0);
   line.count("--patterns", options.patterns, "Patterns of global blocks, by head (fixed)", kMostSize);
-  line.toggle("--unidirectional", options.unidirectional, "Blocks see those before them only (fixed)");
-  line.toggle("--horizontal", options.horizontal, "Global blocks see all, too (fixed)");
-  line.toggle("--per-head", options.per_head, "Heads differ (fixed, block-structured)");
-  line.meant("--block-shape", "R,C", "Tokens of a block (block-structured)",
+  line.toggle("--unidirectional", options.unidirectional, "Blocks see only those before them (fixed)");
+  line.toggle("--horizontal", options.horizontal, "Global blocks see all tokens as well (fixed)");
+  line.toggle("--per-head", options.per_head, "Heads have different patterns (fixed, block-structured)");
+  line.meant("--block-shape", "R,C", "Rows and columns of a block, in tokens (block-structured)",
              [&](const std::string& text) { options.block_shape = two_sizes("--block-shape", text); });
-  line.meant("--array-shape", "R,C", "Processing elements of the array (block-structured)",
+  line.meant("--array-shape", "R,C", "Rows and columns of the array, in processing elements (block-structured)",
              [&](const std::string& text) { options.array_shape = two_sizes("--array-shape", text); });
-  line.seed(options.seed, "Of random parts; default 0");
+  line.seed(options.seed, "Seed of the random parts; default 0");
   line.group("Run");
-  line.seconds("--time-limit", options.limits.seconds, "Stop then, without a mask");
+  line.seconds("--time-limit", options.limits.seconds, "Seconds; the run stops then, without a mask");
   line.memory(options.limits.memory);
   return line.read(arguments, console);
 }

@@ -31,10 +31,10 @@ void declare_arrays(CommandLine& line, Options& options) {
   line.group("Attention (NumPy's .npy files)");
   line.text("--q", arrays.query, "FILE", "Queries: float32 [batch, heads, tokens, size]; float16 and float64, too");
   line.text("--k", arrays.key, "FILE", "Keys, of as many heads and elements");
-  line.text("--v", arrays.value, "FILE", "Values: what pruning costs in attention's output is told, too");
-  line.text("--valid", arrays.valid, "FILE", "[batch, tokens], 1 for keys that are there; the queries', where as many");
-  line.text("--valid-queries", arrays.valid_queries, "FILE", "The same of queries, where they are other tokens");
-  line.count("--heads", arrays.heads, "Of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
+  line.text("--v", arrays.value, "FILE", "Values: also tells what pruning costs in attention's output");
+  line.text("--valid", arrays.valid, "FILE", "Which keys exist: [batch, tokens], 1 for those that do; the same for queries where there are as many");
+  line.text("--valid-queries", arrays.valid_queries, "FILE", "Which queries exist, where they are other tokens than the keys");
+  line.count("--heads", arrays.heads, "Heads of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
   line.toggle("--causal", arrays.causal, "Queries see the keys up to their own position, counted from the end");
   line.toggle("--scaled", arrays.scaled, "Queries were divided by sqrt(size) in their projection, as BART's are");
 }
@@ -42,7 +42,7 @@ void declare_arrays(CommandLine& line, Options& options) {
 void declare_rest(CommandLine& line, Options& options) {
   line.group("Mask and figures");
   line.text("--mask", options.request.mask, "FILE|DIR", "Measure this mask, or each .npy of a folder, instead");
-  line.count("--columns", options.request.columns, "Of a mask of packed bits whose sizes do not tell", kMostSize);
+  line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open", kMostSize);
   line.text("--save-mask", options.save_mask, "FILE", "Write the mask there: uint8 [batch, heads, queries, keys]");
   line.meant_each("--compat", "NAME[,NAME]", "Figures as Sanger's release logs them: sanger, or one of its defects",
                   true, [&](const std::string& name) {
@@ -52,9 +52,9 @@ void declare_rest(CommandLine& line, Options& options) {
   line.offer("--compat", base::original_names(masks::kMeasureDefects));
   line.toggle("--no-packing", options.no_packing,
               "Leave out how the mask packs onto the array, which is most of the time");
-  line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
-  declare_search(line, options.request.limits, "Threads; default: one for each core; they change the time only",
-                 "Stop then and keep what is done");
+  line.count("--repeat", options.request.repeat, "Measure prediction and figures this many times", 1'000'000);
+  declare_search(line, options.request.limits, "Threads; they change the time only; default: one for each core",
+                 "Seconds; the run stops then and keeps what is done");
   line.memory(options.request.limits.memory);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }

@@ -20,16 +20,16 @@ int run_sparse_pack(const Arguments& arguments, Console& console) {
                    "orrery sparse pack mask.npy --array 64x16x128");
   line.word("MASK", request.mask,
             "A mask (.npy), or a folder: of its mask_packed_le.npy and attn_valid.npy, else of all its masks", true);
-  line.count("--columns", request.columns, "Of packed bits whose sizes do not tell", base::Count{1} << 30);
-  line.text("--valid", request.valid, "FILE", "[batch, tokens], 1 for tokens that are there");
+  line.count("--columns", request.columns, "Columns of a mask of packed bits, where its sizes leave them open", base::Count{1} << 30);
+  line.text("--valid", request.valid, "FILE", "Which tokens exist: [batch, tokens], 1 for those that do");
   line.toggle("--causal", request.causal, "Queries see the keys up to their own position, counted from the end");
   line.group("Array and search");
   line.meant("--array", "RxPxW", "PE rows, PEs of a row, column ports; default 64x16x64, as published",
              [&](const std::string& text) { request.array = verbs::pack_array(text); });
   line.count("--effort", effort, "How long `orrery` looks for fewer blocks; default 4, `sparse measure` takes 1",
              kMostEffort);
-  declare_search(line, request.limits, "Threads; default: one for each core; they change the time only",
-                 "Look so long instead, all masks together");
+  declare_search(line, request.limits, "Threads; they change the time only; default: one for each core",
+                 "Seconds that `orrery` looks for fewer blocks, all masks together; instead of --effort");
   line.memory(request.limits.memory);
   declare(line, output, "Write control_words.npy, blocks.json and result.json there");
   if (!line.read(arguments, console)) return kDone;

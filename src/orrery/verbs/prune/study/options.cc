@@ -39,9 +39,9 @@ void declare_learning(CommandLine& line, SparseStudyRequest& request, bool& forc
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
   real(line, "--rate,--learning-rate", request.rate, "The largest learning rate: 2e-5, SQuAD 3e-5, CLOTH 5e-5", 10);
   line.count("--accumulate", request.accumulate, "Batches a step: 1, CLOTH 10", 1'000'000);
-  line.count("--batch", request.texts.batch, "Texts at once: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostSize);
+  line.count("--batch", request.texts.batch, "Texts of a batch: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostSize);
   line.count("--max-tokens,--max-seq-length", request.texts.most_tokens,
-             "Longer texts are cut: 128, SQuAD 384, CLOTH 512", kMostSize);
+             "Most tokens of a text, longer ones are cut: 128, SQuAD 384, CLOTH 512", kMostSize);
 }
 
 }  // namespace
@@ -69,16 +69,16 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
                              base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
                     variants.push_back(text);
                   });
-  real(line, "--threshold", request.threshold, "Of dynamic: of probabilities of 4-bit codes; GLUE 0.02, others 0.002",
+  real(line, "--threshold", request.threshold, "dynamic: threshold of probabilities predicted from 4-bit codes; default 0.02 for GLUE, else 0.002",
        1);
-  line.text("--sparse-config", request.config, "FILE", "Of dynamic: Sanger's keys instead");
+  line.text("--sparse-config", request.config, "FILE", "dynamic: file with Sanger's keys, instead of --threshold");
   line.text("--static", request.pattern, "KIND|FILE",
-            "Of static: longformer (default), bigbird, ..., or Sanger's file");
+            "static: kind of mask: longformer (default), bigbird, ..., or Sanger's file");
   declare_empty_rows(line, request.texts.pruning.empty);
   line.group("Run");
   line.choice<Type>("--dtype", type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of activations: fp32 (default), bf16");
-  line.seed(request.texts.seed, "Of order, dropout and new weights; default 42");
+                    "Number format of activations: fp32 (default), bf16");
+  line.seed(request.texts.seed, "Seed of order, dropout and new weights; default 42");
   declare_search(line, request.texts.limits, "Threads; default: one for each core",
                  "Seconds; what was learned by then is kept");
   if (!line.read(arguments, console)) return kDone;

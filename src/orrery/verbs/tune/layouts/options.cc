@@ -12,12 +12,12 @@ int run_tune_layouts(const Arguments& arguments, Console& console) {
                    "orrery tune layouts --b 8 --h 16 --i 1024 --j 512 -o layouts");
   line.group("Sizes, as einsum_perms has them");
   line.count("--b", request.b, "Sequences");
-  line.count("--h", request.h, "Heads");
+  line.count("--h", request.h, "Attention heads");
   line.count("--i", request.i, "Width of a token");
   line.count("--j", request.j, "Positions of queries");
   line.count("--k", request.k, "Positions of keys; default: --j");
   line.count("--p", request.p, "Width of a head; default: --i over --h");
-  line.count("--u", request.u, "Width of the network; default: four times --i");
+  line.count("--u", request.u, "Width of the feed-forward network; default: four times --i");
   declare(line, output, "Write NAME.csv, NAME-pruned.csv and size-params.txt there");
   if (!line.read(arguments, console)) return kDone;
   return run_verb<LayoutsAnswer>(console, {.answer = [&](Run&) { return tune_layouts(request); },

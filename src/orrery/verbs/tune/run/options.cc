@@ -36,31 +36,31 @@ void declare_run(CommandLine& line, Options& options) {
   line.toggle("--train", options.train, "Forward and backward; without a model, this is the default");
   line.toggle("--inference", options.inference, "Forward only; of a model, this is the default");
   line.choice<Type>("--dtype", options.type, types,
-                    "Of activations: fp32 (default), bf16; fp16 and fp64 by plain loops, slowly");
+                    "Number format of activations: fp32 (default), bf16; fp16 and fp64 run by plain loops, slowly");
   line.probability("--dropout", options.dropout,
-                   "In all four places when training; default 0 whatever the model has, without a model 0.1");
-  line.probability("--softmax-dropout-prob", options.softmax, "Of attention's probabilities");
-  line.probability("--residual1-dropout-prob", options.residual1, "Behind attention");
-  line.probability("--activation-dropout-prob", options.activation, "Behind the activation");
-  line.probability("--residual2-dropout-prob", options.residual2, "Behind the network");
+                   "Dropout rate in all four places when training; default 0 whatever the model has, without a model 0.1");
+  line.probability("--softmax-dropout-prob", options.softmax, "Dropout rate of attention's probabilities");
+  line.probability("--residual1-dropout-prob", options.residual1, "Dropout rate behind attention");
+  line.probability("--activation-dropout-prob", options.activation, "Dropout rate behind the activation");
+  line.probability("--residual2-dropout-prob", options.residual2, "Dropout rate behind the feed-forward network");
   line.count("--iters", options.request.iterations, "Measured iterations; default: at least 5, for 3 seconds",
              1'000'000);
-  line.count("--warmup", options.request.warmup, "Iterations before, also 0; default: 2, of given --iters a tenth",
+  line.count("--warmup", options.request.warmup, "Iterations before those that are measured, 0 or more; default: 2, or a tenth of --iters",
              1'000'000, 0);
-  line.seed(options.request.seed, "Of weights, input and dropout; default 0");
+  line.seed(options.request.seed, "Seed of weights, input and dropout; default 0");
   declare_search(line, options.request.limits, "Threads; default: one for each core",
                  "Seconds; what was measured by then is printed");
   line.group("Check");
   line.toggle("--test", options.request.test,
-              "Compare outputs, and when training gradients, with a reference, without dropout; 1 where they differ");
-  line.choice<Type>("--test-dtype", options.test_type, types, "Of the reference; default fp64");
+              "Compare outputs, and gradients when training, with a reference, without dropout; exit code 1 where they differ");
+  line.choice<Type>("--test-dtype", options.test_type, types, "Number format of the reference; default fp64");
   line.group("As run_encoder has them");
   line.text(
       "--layout", options.layout, "FILE",
       "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it; `built-in`: as "
       "built in; default: by what `tune select` kept of this machine");
   line.text("--compilation-dir", options.compilation, "DIR", "Not used: nothing is compiled");
-  declare(line, options.output, "Write result.json there, with --test the tensors, too, as NumPy's .npy files");
+  declare(line, options.output, "Write result.json there, and with --test the tensors as NumPy's .npy files");
   line.text_or_none("--profile", options.profile, options.trace, "[FILE]",
                     "Write every operator's times there, for Perfetto");
 }
