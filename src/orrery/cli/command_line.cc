@@ -20,7 +20,6 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/program/write_for.h"
 
 namespace orrery::verbs {
 namespace {

@@ -25,11 +25,31 @@ class Option;
 namespace orrery::verbs {
 
 using Arguments = std::vector<std::string>;
+// What a verb is: reads the arguments behind its name, acts, prints, and returns the exit code. Bad input is thrown as
+// base::InputError.
+using VerbFunction = int(const Arguments& arguments, Console& console);
 using Settings = base::Overrides;  // in order
 
 // Throws base::InputError with one diagnostic: O1101 for what the verb does not know, O1102 for values that an option
 // cannot take.
 [[noreturn]] void misuse(std::string code, std::string message, std::string hint);
+
+// A verb's command line, described. CommandLine::read throws it when it is given kDescribe alone, which nobody can
+// type: arguments of a process have no zero bytes.
+inline const std::string kDescribe("\0describe", 9);
+struct Described {
+  struct Option {
+    std::string heading;
+    std::vector<std::string> names;  // with their dashes; a positional argument has its name alone
+    std::string type;                // empty: takes no value
+    std::string text;
+    bool positional = false;
+    std::vector<std::string> values;  // what a completion offers; empty: files
+  };
+  std::string example;
+  std::vector<Option> options;
+  std::vector<std::string> subverbs;
+};
 
 class CommandLine {
  public:

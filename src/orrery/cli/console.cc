@@ -1,6 +1,5 @@
 #include "orrery/cli/console.h"
 
-#include "orrery/cli/program_version.h"
 #include "orrery/present/diagnostic_text.h"
 #include "orrery/present/error_json.h"
 
@@ -14,7 +13,7 @@ void report(const Console& console, const std::vector<base::Diagnostic>& diagnos
 }
 
 void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {
-  if (console.json) console.out << verbs::error_json(kVersion, base::in_reading_order(diagnostics)) << std::flush;
+  if (console.json) console.out << verbs::error_document().json(base::in_reading_order(diagnostics)) << std::flush;
   report(console, diagnostics);
 }
 

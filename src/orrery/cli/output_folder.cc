@@ -15,7 +15,7 @@ namespace orrery::verbs {
 
 namespace fs = std::filesystem;
 
-void check_folder(const std::string& directory, bool force, std::initializer_list<const char*> names) {
+void check_folder(const std::string& directory, bool force, const std::vector<std::string>& names) {
   if (directory.empty()) return;
   std::error_code ignored;
   fs::path present = fs::absolute(directory, ignored);
@@ -29,7 +29,7 @@ void check_folder(const std::string& directory, bool force, std::initializer_lis
     base::fail("O1105", fmt::format("nothing can be written in `{}`: {}", present.string(), std::strerror(errno)), {},
                "choose another folder");
   if (force) return;
-  for (const char* name : names) {
+  for (const std::string& name : names) {
     const fs::path path = fs::path(directory) / name;
     if (fs::exists(path, ignored))
       base::fail("O1104", fmt::format("`{}` holds the results of an earlier run", path.string()), {},
@@ -68,7 +68,11 @@ void write_file(const std::string& path, const std::string& content) {
 
 void write_files(const std::string& folder, const std::vector<OutputFile>& files) {
   make_folder(folder);
-  for (const OutputFile& file : files) write_file((fs::path(folder) / file.name).string(), file.text);
+  for (const OutputFile& file : files) {
+    const fs::path path = fs::path(folder) / file.name;
+    if (path.parent_path() != fs::path(folder)) make_folder(path.parent_path().string());
+    write_file(path.string(), file.text);
+  }
 }
 
 }  // namespace orrery::verbs

@@ -89,21 +89,21 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
                "Of codes of queries and keys: 2, 4 (default), 6 or 8; 32: scores of what is given", masks::kExactBits,
                2);
   else
-    line.count("--bits", options.bits, "Of codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
+    line.count("--bits", options.bits, "Bits of the codes of queries and keys: 2, 4 (default), 6 or 8", 8, 2);
   line.choice<Normalise>("--normalize", options.normalise,
                          {{"inner_product", Normalise::kInnerProduct}, {"none", Normalise::kNone}},
                          "inner_product: rows to unit length before they are quantised (default); none");
   if (clips) {
     const std::string clip = "a number above 0";
-    line.meant("--query-clip", "T", "Clip threshold (`input_x_thresh` of a checkpoint); default: the largest magnitude",
+    line.meant("--query-clip", "T", "Clip threshold of queries (`input_x_thresh` of a checkpoint); default: the largest magnitude",
                [&, clip](const std::string& text) {
                  options.query_clip = static_cast<float>(number_within("--query-clip", text, -1, 3e38, clip));
                });
-    line.meant("--key-clip", "T", "The same of keys (`input_y_thresh`)", [&, clip](const std::string& text) {
+    line.meant("--key-clip", "T", "Clip threshold of keys (`input_y_thresh` of a checkpoint); default: the largest magnitude", [&, clip](const std::string& text) {
       options.key_clip = static_cast<float>(number_within("--key-clip", text, -1, 3e38, clip));
     });
   }
-  line.meant("--keep", "SHARE", "Of a row's keys (top-k) or blocks (blocks), rounded up; default 0.1",
+  line.meant("--keep", "SHARE", "Share of a row's keys (top-k) or blocks (blocks) that is kept, rounded up; default 0.1",
              [&](const std::string& text) {
                options.keep = number_within("--keep", text, 0, 1, "a share above 0 and at most 1");
              });
@@ -114,9 +114,9 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
                     options.alphas.push_back(alpha);
                   });
   line.count("--block", options.block, "Tokens of a block (blocks); default 64", kMostSize);
-  line.count("--window", options.window, "Keys on either side, the query's own among them (window); default 64",
+  line.count("--window", options.window, "Keys on either side of a query, its own included (window); default 64",
              kMostSize);
-  line.count("--sinks", options.sinks, "First keys that all see (window); default 4", kMostSize, 0);
+  line.count("--sinks", options.sinks, "First keys, which every query sees (window); default 4", kMostSize, 0);
   declare_empty_rows(line, options.empty);
 }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "orrery/cli/command_line.h"
-#include "orrery/verbs/prune/measure/run.h"
+#include "orrery/engines/masks/measure.h"
+#include "orrery/engines/masks/packing/packing.h"
+#include "orrery/engines/masks/prediction/predictor.h"
 
 namespace orrery::verbs {
 

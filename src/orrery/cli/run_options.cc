@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "orrery/cli/shared_options.h"
-#include "orrery/verbs/train/run.h"
+#include "orrery/engines/cluster/model/fields.h"
+#include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/plan.h"
 
 namespace orrery::verbs {
 
@@ -15,7 +17,7 @@ void declare_run(CommandLine& line, RunQuestion& question, const std::string& in
   declare_like(line, question.like);
   line.text("--system", question.system, "NAME|FILE", "System from the catalogue, or its file");
   line.text("--chip", question.chip, "NAME|FILE",
-            "A chip in the place of the system's accelerator: its optimal loop nests time the products");
+            "Chip in the place of the system's accelerator: its optimal loop nests time the GEMMs");
   line.count("--seq", question.seq, "Tokens of a sequence; default: what the model was trained with",
              cluster::kMostInPlan);
 }

@@ -75,7 +75,7 @@ void declare_templates(CommandLine& line, DocumentRequest& documents, const std:
 }
 
 void declare_unfold(CommandLine& line, bool& unfold) {
-  line.toggle("--im2col", unfold, "Take an ONNX model's convolutions as products of matrices, windows side by side");
+  line.toggle("--im2col", unfold, "Take an ONNX model's convolutions as GEMMs, windows side by side");
 }
 
 void declare_like(CommandLine& line, std::string& like) {

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/program/write_for.h"
 
 namespace orrery::verbs {
 

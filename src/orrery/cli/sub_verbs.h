@@ -11,7 +11,7 @@ namespace orrery::verbs {
 struct SubVerb {
   const char* name;
   const char* summary;
-  int (*run)(const Arguments& arguments, Console& console);
+  VerbFunction* run;
 };
 
 struct SubVerbs {

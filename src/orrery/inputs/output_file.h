@@ -6,7 +6,7 @@
 namespace orrery::verbs {
 
 struct OutputFile {
-  std::string name;  // without folder
+  std::string name;  // within the folder that it is written in
   std::string text;
 };
 

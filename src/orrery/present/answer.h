@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/limits/certificate.h"
+#include "orrery/base/limits/version.h"
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/present/record.h"
 
@@ -18,7 +20,7 @@ namespace orrery::verbs {
 
 // What documents say beside the answer; each kind of document has some of it.
 struct Envelope {
-  std::string version;
+  std::string version = base::kVersion;
   std::vector<std::string> compat = {};
   const std::vector<base::Input>* inputs = nullptr;  // borrowed, as `warnings`
   const base::Diagnostics* warnings = nullptr;
@@ -26,10 +28,58 @@ struct Envelope {
 };
 enum Part : unsigned { kCompat = 1, kInputs = 2, kWarnings = 4, kTiming = 8 };
 
+// The parts that an answer has by its members `compat`, `inputs` and `warnings`, and the time that it took.
+template <typename Answer>
+inline constexpr unsigned kPartsOf = (requires(const Answer& a) { a.compat; } ? unsigned{kCompat} : 0U) |
+                                     (requires(const Answer& a) { a.inputs; } ? unsigned{kInputs} : 0U) |
+                                     (requires(const Answer& a) { a.warnings; } ? unsigned{kWarnings} : 0U) | kTiming;
+
+template <typename Answer>
+Envelope members_of(const Answer& answer) {
+  Envelope out;
+  if constexpr (requires { answer.compat; }) out.compat = answer.compat;
+  if constexpr (requires { answer.inputs; }) out.inputs = &answer.inputs;
+  if constexpr (requires { answer.warnings; }) out.warnings = &answer.warnings;
+  return out;
+}
+
+std::string document_text(const std::string& kind, unsigned parts, const Envelope& envelope,
+                          const std::vector<AnyColumn>& keys, const void* answer);
+Json document_schema(const std::string& kind, unsigned parts, const std::vector<AnyColumn>& keys);
+
+// One kind of document, "orrery.<kind>/1": what --json prints of an answer, and its schema.
+template <typename Answer>
+class Document {
+ public:
+  using Beside = Envelope (*)(const Answer&);
+
+  Document(std::string kind, Record<Answer> keys, unsigned parts = kPartsOf<Answer>, Beside beside = members_of)
+      : kind_(std::move(kind)), keys_(std::move(keys)), parts_(parts), beside_(beside) {}
+  // With `result` alone.
+  Document(std::string kind, const char* meaning, const Record<Answer>& result, unsigned parts = kPartsOf<Answer>,
+           Beside beside = members_of)
+      : Document(std::move(kind), {{"result", meaning, std::identity(), result}}, parts, beside) {}
+
+  // `seconds`: wall clock of the whole command.
+  std::string json(const Answer& answer, double seconds = 0) const {
+    Envelope envelope = beside_(answer);
+    envelope.seconds = seconds;
+    return document_text(kind_, parts_, envelope, keys_.columns(), &answer);
+  }
+  Json schema() const { return document_schema(kind_, parts_, keys_.columns()); }
+  const base::Diagnostics* warnings(const Answer& answer) const { return beside_(answer).warnings; }
+
+ private:
+  std::string kind_;
+  Record<Answer> keys_;
+  unsigned parts_;
+  Beside beside_;
+};
+
 Record<Envelope> envelope_head(const std::string& kind, unsigned parts);
 Record<Envelope> envelope_tail(unsigned parts);
 
-// The document "orrery.<kind>/1" with the parts named; `answer` is its result and, where there is one, its certificate.
+// The same of a value that stands for an answer and its envelope.
 template <typename T>
 Record<T> document(const std::string& kind, unsigned parts, Envelope (*envelope)(const T&), const Record<T>& answer) {
   Record<T> out = envelope_head(kind, parts).of<T>(envelope);

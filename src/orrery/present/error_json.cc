@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "orrery/present/answer.h"
 #include "orrery/present/diagnostic_text.h"
-#include "orrery/present/schemas.h"
 
 namespace orrery::verbs {
 namespace {
@@ -12,10 +10,7 @@ namespace {
 using base::Diagnostic;
 using base::Label;
 
-struct Errors {
-  const std::string& version;
-  const std::vector<Diagnostic>& diagnostics;
-};
+using Errors = std::vector<Diagnostic>;
 
 // A place flat in the object that it belongs to.
 Record<base::Location> place() {
@@ -24,11 +19,11 @@ Record<base::Location> place() {
   const auto number = [](const Location& l, int value) {
     return l.known() && l.line > 0 ? std::optional(value) : std::nullopt;
   };
-  return {{"file", "What it is about; null where that is no file.",
+  return {{"file", "Path of the file that it is about; null where it is about none.",
            [](const Location& l) { return l.known() ? std::optional(l.file->name) : std::nullopt; }},
-          {"line", "From 1; null where the file as a whole is meant.",
+          {"line", "Line, from 1; null where the file as a whole is meant.",
            [=](const Location& l) { return number(l, l.line); }},
-          {"column", "In characters, from 1; null as `line`.",
+          {"column", "Column in characters, from 1; null where the file as a whole is meant.",
            [=](const Location& l) { return number(l, shown_column(l)); }}};
 }
 
@@ -36,20 +31,20 @@ Record<Diagnostic> diagnostic() {
   Record<Label> related = place().of<Label>(&Label::where);
   related.add({{"text", "What is to be said about that place.", &Label::text}});
   Record<Diagnostic> out = {
-      {"code", "`orrery explain CODE` describes it.", &Diagnostic::code},
-      {"severity", "Warnings of the same files are listed, too.",
+      {"code", "Code of the diagnostic, such as O0710; `orrery explain CODE` describes it.", &Diagnostic::code},
+      {"severity", "How serious it is; warnings of the same files are listed as well.",
        [](const Diagnostic& d) { return severity_name(d.severity); }, OneOf{{"error", "warning", "note"}}},
-      {"message", "One sentence.", &Diagnostic::message}};
+      {"message", "What is the matter, in one sentence.", &Diagnostic::message}};
   out.add(place().of<Diagnostic>([](const Diagnostic& d) -> const auto& { return d.primary.where; }));
   return out.add({{"label", "What stands beside the caret.", [](const Diagnostic& d) { return d.primary.text; }},
-                  {"related", "Further places.",
+                  {"related", "Further places that matter.",
                    [](const Diagnostic& d) {
                      std::vector<Label> labels = d.secondary;
                      std::erase_if(labels, [](const Label& label) { return !label.where.known(); });
                      return labels;
                    },
                    related},
-                  {"notes", "Facts and arithmetic.", &Diagnostic::notes},
+                  {"notes", "Facts and arithmetic that explain it.", &Diagnostic::notes},
                   {"hints", "Ways out.", &Diagnostic::hints}});
 }
 
@@ -58,7 +53,7 @@ std::vector<Diagnostic> distinct(const Errors& errors) {
   const Record<Diagnostic> looks = diagnostic();
   std::vector<Diagnostic> out;
   std::vector<Json> seen;
-  for (const Diagnostic& each : errors.diagnostics) {
+  for (const Diagnostic& each : errors) {
     Json json = looks.json(each);
     if (std::find(seen.begin(), seen.end(), json) != seen.end()) continue;
     seen.push_back(std::move(json));
@@ -67,19 +62,12 @@ std::vector<Diagnostic> distinct(const Errors& errors) {
   return out;
 }
 
-Record<Errors> answer() {
-  return document<Errors>("error", 0, [](const Errors& e) { return Envelope{e.version}; },
-                          {{"diagnostics", "In the order of the files' lines, each once.", distinct, diagnostic()}});
-}
-
 }  // namespace
 
-std::string error_json(const std::string& version, const std::vector<Diagnostic>& diagnostics) {
-  return text(answer().json({version, diagnostics}));
-}
-
-Json error_schema() {
-  return answer().schema();
+Document<std::vector<Diagnostic>> error_document() {
+  return {"error",
+          {{"diagnostics", "Errors and warnings in the order of the files' lines, each once.", distinct, diagnostic()}},
+          0};
 }
 
 }  // namespace orrery::verbs

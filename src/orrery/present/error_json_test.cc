@@ -22,7 +22,7 @@ TEST(ErrorJson, SaysWhatWhereAndTheWayOut) {
       .also(at("a: b\n", 1, 1), "named here")
       .note("1 + 1 = 2")
       .hint("did you mean `c`?");
-  const json document = checked(error_json("9.9.9", found.all()));
+  const json document = checked(error_document(), found.all());
   EXPECT_EQ(document["schema"], "orrery.error/1");
   EXPECT_EQ(document["version"], "9.9.9");
   const json& entry = document["diagnostics"].at(0);
@@ -40,14 +40,14 @@ TEST(ErrorJson, SaysWhatWhereAndTheWayOut) {
 TEST(ErrorJson, ColumnsCountCharactersAsEditorsDo) {
   base::Diagnostics found;
   found.error("O0312", "x", at("\xc3\xa9\xc3\xa9: b\n", 1, 7));
-  EXPECT_EQ(checked(error_json("1", found.all()))["diagnostics"].at(0)["column"], 5);
+  EXPECT_EQ(checked(error_document(), found.all())["diagnostics"].at(0)["column"], 5);
 }
 
 TEST(ErrorJson, WhatHasNoPlaceHasNull) {
   base::Diagnostics found;
   found.error("O1101", "no such option");
   found.warning("O0410", "a whole file", {at("a", 1, 1).file, 0, 0, 1});
-  const json list = checked(error_json("1", found.all()))["diagnostics"];
+  const json list = checked(error_document(), found.all())["diagnostics"];
   EXPECT_TRUE(list.at(0)["file"].is_null());
   EXPECT_TRUE(list.at(0)["line"].is_null());
   EXPECT_EQ(list.at(1)["file"], "arch.yaml");
@@ -60,13 +60,13 @@ TEST(ErrorJson, TheSameTwiceIsListedOnce) {
   found.error("O0312", "x");
   found.error("O0312", "x");
   found.error("O0312", "y");
-  EXPECT_EQ(checked(error_json("1", found.all()))["diagnostics"].size(), 2u);
+  EXPECT_EQ(checked(error_document(), found.all())["diagnostics"].size(), 2u);
 }
 
 TEST(ErrorJson, BytesThatAreNoTextDoNotBreakTheDocument) {
   base::Diagnostics found;
   found.error("O0100", "`\xff\xfe` cannot be read");
-  EXPECT_TRUE(json::accept(error_json("1", found.all())));
+  EXPECT_TRUE(json::accept(error_document().json(found.all())));
 }
 
 }  // namespace

@@ -107,8 +107,9 @@ std::vector<Field> constraint_fields() {
                      "How many loops of the order, from the innermost, go to the X side; the others go to Y."});
   spatial.push_back({"min_parallelism", Type::kExpression, "Least share of the fan-out that must be used, 0 to 1."});
   return {
-      {"temporal", Type::kMap, "Restrictions on the loops in time.", loop_constraint_fields()},
-      {"spatial", Type::kMap, "Restrictions on the spread over instances.", std::move(spatial)},
+      {"temporal", Type::kMap, "Restrictions on the loops in time of this level.", loop_constraint_fields()},
+      {"spatial", Type::kMap, "Restrictions on the loops in space: how work is spread over instances.",
+       std::move(spatial)},
       {"dataspace",
        Type::kMap,
        "Which dataspaces a storage keeps.",
@@ -172,7 +173,7 @@ std::vector<Field> node_fields() {
 // A node of an architecture's tree: a component, a group of nodes, or `!Nothing`.
 Json node_schema() {
   Json group = object({
-      {"name", Type::kString, "Of the group; none is needed."},
+      {"name", Type::kString, "Name of the group; none is needed."},
       required({"nodes", Type::kNodes, "Outer to inner in a `!Hierarchical`, side by side in a `!Parallel`."}),
   });
   return any_of({object(node_fields()), std::move(group), typed("null")});
@@ -182,8 +183,8 @@ std::vector<Field> chip_fields() {
   return {
       required({"architecture",
                 Type::kMap,
-                "The chip.",
-                {{"version", Type::kExpression, "0.4, or 0.3 for the processed form."},
+                "The architecture of the chip.",
+                {{"version", Type::kExpression, "Version of the format: 0.4, or 0.3 for the processed form."},
                  {"nodes", Type::kNodes, "Outer to inner: containers, storages, one compute unit last."},
                  {"subtree", Type::kAnything, "The processed form: nested `local` lists, outer to inner."}}}),
       {"variables", Type::kOpenMap, "Names for use in every expression."},
@@ -201,7 +202,7 @@ std::vector<Field> problem_fields() {
   return {required({"problem",
                     Type::kMap,
                     "One layer: an extended einsum.",
-                    {{"version", Type::kExpression, "0.4"},
+                    {{"version", Type::kExpression, "Version of the format: 0.4."},
                      {"instance", Type::kOpenMap, "Bounds of the dimensions and values of the coefficients."},
                      {"shape",
                       Type::kMap,
@@ -222,10 +223,11 @@ std::vector<Field> fields_of(std::string_view name) {
     return {{"constraints",
              Type::kMap,
              "Restrictions on mappings.",
-             {{"version", Type::kExpression, "0.4"}, {"targets", Type::kListOf, "One entry a level.", target}}},
+             {{"version", Type::kExpression, "Version of the format: 0.4."},
+              {"targets", Type::kListOf, "One entry a level.", target}}},
             {"architecture_constraints",
              Type::kMap,
-             "The same in the processed form.",
+             "Restrictions on mappings, in the processed form.",
              {{"targets", Type::kListOf, "One entry a level and type.", directive_fields()}}}};
   }
   if (name == "mapping") {
@@ -247,17 +249,21 @@ std::vector<Field> fields_of(std::string_view name) {
         {"study",
          Type::kMap,
          "Many points of one question: docs/studies.md.",
-         {{"version", Type::kExpression, "1"},
-          {"title", Type::kString, "What the study is called."},
-          {"verb", Type::kString, "That answers the points; default map.", {}, {"map", "energy", "train", "place"}},
-          {"files", Type::kNames, "Of the verb."},
+         {{"version", Type::kExpression, "Version of the format: 1."},
+          {"title", Type::kString, "Title of the study."},
+          {"verb",
+           Type::kString,
+           "Verb that answers the points; default map.",
+           {},
+           {"map", "energy", "train", "place"}},
+          {"files", Type::kNames, "Files that the verb is given."},
           {"base", Type::kOpenMap, "Options of the verb, without dashes: `model: bert-large`."},
-          {"arguments", Type::kNames, "The same as they would be typed."},
+          {"arguments", Type::kNames, "Options of the verb as they would be typed."},
           {"vary", Type::kAnything,
-           "Paths and their values, multiplied; of a list, each entry's fields go side by side."},
+           "Paths and their values, all combinations; in a list, the fields of an entry change together."},
           {"where", Type::kNames, "Expressions over the fields that vary; all must hold."},
-          {"budgets", Type::kOpenMap, "The most of a figure: `area: 4e6`."},
-          {"objectives", Type::kNames, "What is best: edp, energy, cycles, area, seconds, dollars, ..."}}})};
+          {"budgets", Type::kOpenMap, "Largest allowed value of a figure, such as `area: 4e6`."},
+          {"objectives", Type::kNames, "Figures to minimise: edp, energy, cycles, area, seconds, dollars, ..."}}})};
   }
   if (name == "ert") {
     const std::vector<Field> action = {
@@ -268,16 +274,16 @@ std::vector<Field> fields_of(std::string_view name) {
     return {{"ERT",
              Type::kMap,
              "Energies of every component's actions.",
-             {{"version", Type::kExpression, "0.4"},
+             {{"version", Type::kExpression, "Version of the format: 0.4."},
               {"tables",
                Type::kListOf,
                "One entry a component.",
                {required({"name", Type::kString, "Path of the component: `system.PE[1..16]`."}),
-                {"actions", Type::kListOf, "Its actions.", action}}}}},
+                {"actions", Type::kListOf, "Actions of the component.", action}}}}},
             {"ART",
              Type::kMap,
              "Areas of every component.",
-             {{"version", Type::kExpression, "0.4"},
+             {{"version", Type::kExpression, "Version of the format: 0.4."},
               {"tables",
                Type::kListOf,
                "One entry a component.",

@@ -29,9 +29,13 @@ Json object_schema(const std::vector<AnyColumn>& columns) {
 
 Json object_json(const std::vector<AnyColumn>& columns, const void* of) {
   Json::Object out;
+  add_keys(out, columns, of);
+  return out;
+}
+
+void add_keys(Json::Object& out, const std::vector<AnyColumn>& columns, const void* of) {
   for (const AnyColumn& column : columns)
     if (!column.present || column.present(of)) out.emplace_back(column.key, column.get(of));
-  return out;
 }
 
 Json typed(const char* type) {

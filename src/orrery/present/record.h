@@ -35,6 +35,7 @@ struct AnyColumn {
 
 Json object_schema(const std::vector<AnyColumn>& columns);  // with these keys and no others
 Json object_json(const std::vector<AnyColumn>& columns, const void* of);
+void add_keys(Json::Object& out, const std::vector<AnyColumn>& columns, const void* of);
 Json typed(const char* type);
 Json list_schema(Json items);
 Json map_schema(Json values);
@@ -164,6 +165,7 @@ class Record {
     columns_.insert(columns_.end(), other.columns_.begin(), other.columns_.end());
     return *this;
   }
+  const std::vector<AnyColumn>& columns() const { return columns_; }
   // These keys are left out where `present` does not hold.
   template <typename Present>
   Record& only(Present present) {

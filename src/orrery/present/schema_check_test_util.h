@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "orrery/verbs/help/json_schema.h"
+#include "orrery/present/answer.h"
 
 namespace orrery::verbs {
 
@@ -95,24 +95,15 @@ class SchemaCheck {
   Json schema_;
 };
 
-// What of a document that a verb printed is not as the schema named in it describes. Nothing about JSON of other kinds.
-inline std::vector<std::string> complaints_about(const std::string& text) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (document.is_discarded()) return {"this is no JSON"};
-  if (!document.is_object() || !document.contains("schema")) return {};
-  const auto name = document["schema"].get<std::string>();
-  if (!name.starts_with("orrery.") || !name.ends_with("/1")) return {"there is no schema " + name};
-  const std::string schema = json_schema(name.substr(7, name.size() - 9));
-  if (schema.empty()) return {"there is no schema " + name};
-  return SchemaCheck(nlohmann::json::parse(schema))(document);
-}
-
-// The document, which must be what the schema named in it describes.
-inline nlohmann::json checked(const std::string& text) {
+// What is printed of the answer, which must be as the document's schema describes.
+template <typename Answer>
+nlohmann::json checked(const Document<Answer>& document, const Answer& answer, double seconds = 0) {
+  const auto out = nlohmann::json::parse(document.json(answer, seconds));
   std::string all;
-  for (const std::string& complaint : complaints_about(text)) all += complaint + "\n";
+  for (const std::string& complaint : SchemaCheck(nlohmann::json::parse(text(document.schema())))(out))
+    all += complaint + "\n";
   if (!all.empty()) throw std::runtime_error(all);
-  return nlohmann::json::parse(text);
+  return out;
 }
 
 }  // namespace orrery::verbs

@@ -5,7 +5,57 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cli/sub_verbs.h"
+
 namespace orrery::verbs {
+
+// In the options.cc of each verb.
+VerbFunction run_map, run_eval, run_energy, run_train, run_place, run_graph, run_validate, run_sweep, run_merge,
+    run_check, run_catalog, run_schema, run_explain, run_doctor;
+VerbFunction run_tune_run, run_tune_bench, run_tune_ledger, run_tune_layouts, run_tune_select, run_tune_train,
+    run_tune_eval, run_tune_embed, run_tune_generate;
+VerbFunction run_sparse_measure, run_sparse_mask, run_sparse_latency, run_sparse_pack, run_sparse_run, run_sparse_study,
+    run_sparse_bench, run_sparse_break_even, run_sparse_sweep, run_sparse_simulate, run_sparse_design, run_sparse_rtl;
+
+namespace {
+
+int run_tune(const Arguments& arguments, Console& console) {
+  static constexpr SubVerb kVerbs[] = {
+      {"run", "a transformer layer, run on this machine and measured", run_tune_run},
+      {"bench", "its operators, measured in every layout that may matter", run_tune_bench},
+      {"ledger", "what a layer computes and moves, operator by operator", run_tune_ledger},
+      {"layouts", "every layout of a layer's operators", run_tune_layouts},
+      {"select", "the layouts that make a layer fastest, from measurements", run_tune_select},
+      {"train", "fine-tune a model on texts, here", run_tune_train},
+      {"eval", "how well a model does a task on texts", run_tune_eval},
+      {"embed", "vectors of texts by a model", run_tune_embed},
+      {"generate", "how texts go on, by a model", run_tune_generate}};
+  return run_sub_verb({"tune", "layers and models that run on this machine", kVerbs,
+                       "orrery tune run --model bert-large --batch 8 --seq 512"},
+                      arguments, console);
+}
+
+int run_sparse(const Arguments& arguments, Console& console) {
+  static constexpr SubVerb kVerbs[] = {
+      {"measure", "a mask, predicted from queries and keys or read: density, load balance, error", run_sparse_measure},
+      {"mask", "a mask that does not look at scores: windows, blocks, global tokens", run_sparse_mask},
+      {"latency", "how long Sanger's array takes, by its two published models", run_sparse_latency},
+      {"pack", "a mask packed onto an array: blocks, utilisation, control words", run_sparse_pack},
+      {"run", "a model on texts, attention dense and pruned: density, error, time, quality", run_sparse_run},
+      {"study", "a task learned and judged with dense, predicted and static attention", run_sparse_study},
+      {"bench", "a dense attention block on this machine, as Sanger's benchmark has it", run_sparse_bench},
+      {"break-even", "from which length and density on pruned attention pays here", run_sparse_break_even},
+      {"sweep", "thresholds x bits x predictors x packings x arrays: which are worth their error", run_sparse_sweep},
+      {"simulate", "masks, arrays or a model on an accelerator, cycle by cycle: time, energy, area, error",
+       run_sparse_simulate},
+      {"design", "accelerators of many proportions on the same masks: which are worth it", run_sparse_design},
+      {"rtl", "the accelerator as SystemVerilog, with vectors that run on it", run_sparse_rtl}};
+  return run_sub_verb({"sparse", "attention that skips the scores that do not matter", kVerbs,
+                       "orrery sparse measure --q Q.npy --k K.npy --threshold 0.002"},
+                      arguments, console);
+}
+
+}  // namespace
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> rows = {

@@ -51,6 +51,7 @@ class Folder {
     return *this;
   }
   const std::filesystem::path& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   std::string string() const { return path_.string(); }
 
  private:

@@ -1,15 +1,10 @@
-#include "orrery/verbs/check/run.h"
+#include "orrery/cli/run_verb.h"
+#include "orrery/verbs/check/json.h"
 
 #include <filesystem>
 
 #include "orrery/base/text/text_file.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/program/verbs.h"
-#include "orrery/verbs/help/verbs_json.h"
-#include "orrery/verbs/sweep/points/study_document.h"
-#include "orrery/verbs/sweep/points/study_run.h"
-#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/sweep/options.h"
 
 namespace orrery::verbs {
 namespace {
@@ -36,22 +31,24 @@ int run_check(const Arguments& arguments, Console& console) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(name, ignored)) return false;
     if (!name.ends_with(".yaml") && !name.ends_with(".yml")) return false;
-    const auto file = base::read_file(name);
-    if (!sweep::is_study(*file)) return false;
-    studies.push_back(sweep::checked(sweep::read_study(file), swept_request));
-    return true;
+    const std::optional<std::string> study = checked_study(base::read_file(name));
+    if (study) studies.push_back(*study);
+    return study.has_value();
   });
-  Checked checked;
-  if (!request.files.empty() || studies.empty()) checked = verbs::check(request);
-  checked.contents.insert(checked.contents.begin(), studies.begin(), studies.end());
-  report(console, checked.warnings.all());
-  if (console.json) {
-    console.out << verbs::check_json(kVersion, checked.contents, checked.warnings);
-    return kDone;
-  }
-  for (const std::string& line : checked.contents) console.out << line << "\n";
-  console.out << "ok\n";
-  return kDone;
+  return run_verb<Checked>(console, {.answer =
+                                         [&](Run&) {
+                                           Checked checked;
+                                           if (!request.files.empty() || studies.empty()) checked = check(request);
+                                           checked.contents.insert(checked.contents.begin(), studies.begin(),
+                                                                   studies.end());
+                                           return checked;
+                                         },
+                                     .document = check_document,
+                                     .table =
+                                         [](const Checked& checked) {
+                                           return fmt::format("{}{}ok\n", fmt::join(checked.contents, "\n"),
+                                                              checked.contents.empty() ? "" : "\n");
+                                         }});
 }
 
 }  // namespace orrery::verbs

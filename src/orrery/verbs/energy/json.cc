@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/energy/origin_text.h"
 
 namespace orrery::verbs {
@@ -28,64 +26,60 @@ std::vector<std::pair<std::string, Json>> arguments(const EstimatedAction& actio
 
 Record<EstimatedAction> action() {
   using Action = EstimatedAction;
-  return {
-      {"name", "`read`, `write`, `update`, `leak`, `compute`, `transfer_NAME`; as in the ERT.", &Action::name},
-      {"arguments", "Arguments of the entry, such as num_destinations.", arguments},
-      {"energy_pj", "pJ of one action of one instance; of `leak`, in one cycle.", &Action::energy_pj},
-      {"source", "Each estimator that took part, and what it went by.", &Action::source},
-      {"accuracy_percent", "What the least accurate estimator claims of itself, on Accelergy's scale from 0 to 100.",
-       &Action::accuracy_percent},
-      {"expected_error_percent",
-       "Two thirds of such figures are at most that far from what the estimator imitates; null where that of a part "
-       "was not measured.",
-       [](const Action& a) { return expected_error_percent(a.shares); }},
-      {"basis", "What the parts are: published, modelled, interpolated, extrapolated, measured, assumed.",
-       [](const Action& a) { return bases(a.shares); }},
-      {"extrapolated", "Bounds of their figures that parts lie beyond; empty within.",
-       [](const Action& a) { return extrapolations(a.shares); }},
-      {"node_rules", "Rules by which parts were brought to their technology.",
-       [](const Action& a) { return node_rules(a.shares); }}};
+  return {{"name", "Name of the action as in the ERT: `read`, `write`, `update`, `leak`, `compute`, `transfer_NAME`.",
+           &Action::name},
+          {"arguments", "Arguments of the action, such as num_destinations.", arguments},
+          {"energy_pj", "Energy of one action of one instance, in pJ; of `leak`, in one cycle.", &Action::energy_pj},
+          {"source", "Estimators that took part, and what each went by.", &Action::source},
+          {"accuracy_percent",
+           "Accuracy that the least accurate estimator claims of itself, on Accelergy's scale from 0 to 100.",
+           &Action::accuracy_percent},
+          {"expected_error_percent",
+           "Two of three such figures are within this percentage of what the estimator imitates; null where the error "
+           "of a part was not measured.",
+           [](const Action& a) { return expected_error_percent(a.shares); }},
+          {"basis",
+           "What the parts' figures rest on: published, modelled, interpolated, extrapolated, measured or assumed.",
+           [](const Action& a) { return bases(a.shares); }},
+          {"extrapolated", "Bounds of published figures that parts lie beyond; empty: none.",
+           [](const Action& a) { return extrapolations(a.shares); }},
+          {"node_rules", "Rules by which parts were scaled to their technology.",
+           [](const Action& a) { return node_rules(a.shares); }}};
 }
 
 Record<EstimatedComponent> component() {
   using Component = EstimatedComponent;
-  return {{"name", "In the architecture.", &Component::name},
-          {"table_name", "In ERT and ART.", &Component::table_name},
-          {"class", "Class by which it was estimated.", &Component::class_name},
-          {"count", "Instances on the chip.", &Component::count},
-          {"area_um2", "um^2 of one instance.", &Component::area_um2},
-          {"area_source", "As of an action.", &Component::area_source},
-          {"area_accuracy_percent", "As of an action.", &Component::area_accuracy_percent},
-          {"area_expected_error_percent", "As of an action.",
-           [](const Component& c) { return expected_error_percent(c.area_shares); }},
-          {"area_basis", "As of an action.", [](const Component& c) { return bases(c.area_shares); }},
-          {"area_extrapolated", "As of an action.", [](const Component& c) { return extrapolations(c.area_shares); }},
-          {"area_node_rules", "As of an action.", [](const Component& c) { return node_rules(c.area_shares); }},
-          {"actions", "One entry an action and value of its arguments.", &Component::actions, action()}};
-}
-
-Record<EnergyDocument> answer() {
-  const auto components = [](const EnergyDocument& d) -> const auto& {
-    return *d.components;
-  };
-  const Record<EnergyDocument> result = {{"components", "Primitives first, then compounds.", components, component()},
-                                         {"total_area_um2", "um^2 of all instances of all components.",
-                                          [](const EnergyDocument& d) { return total_area_um2(*d.components); }}};
-  return document<EnergyDocument>("energy", kCompat | kInputs | kWarnings | kTiming,
-                                  [](const EnergyDocument& d) {
-                                    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
-                                  },
-                                  {{"result", "The figures.", std::identity(), result}});
+  return {
+      {"name", "Name of the component in the architecture.", &Component::name},
+      {"table_name", "Name of the component in ERT and ART.", &Component::table_name},
+      {"class", "Class by which the component was estimated.", &Component::class_name},
+      {"count", "Instances on the chip.", &Component::count},
+      {"area_um2", "Area of one instance, in um^2.", &Component::area_um2},
+      {"area_source", "Estimators of the area, and what each went by.", &Component::area_source},
+      {"area_accuracy_percent",
+       "Accuracy that the least accurate estimator of the area claims of itself, on Accelergy's scale from 0 to 100.",
+       &Component::area_accuracy_percent},
+      {"area_expected_error_percent",
+       "Two of three such areas are within this percentage of what the estimator imitates; null where that was not "
+       "measured.",
+       [](const Component& c) { return expected_error_percent(c.area_shares); }},
+      {"area_basis", "What the area rests on: published, modelled, interpolated, extrapolated, measured or assumed.",
+       [](const Component& c) { return bases(c.area_shares); }},
+      {"area_extrapolated", "Bounds of published areas that parts lie beyond; empty: none.",
+       [](const Component& c) { return extrapolations(c.area_shares); }},
+      {"area_node_rules", "Rules by which areas of parts were scaled to their technology.",
+       [](const Component& c) { return node_rules(c.area_shares); }},
+      {"actions", "Energies, one entry for each action and value of its arguments.", &Component::actions, action()}};
 }
 
 }  // namespace
 
-std::string energy_json(const EnergyDocument& document) {
-  return text(answer().json(document));
-}
-
-Json energy_schema() {
-  return answer().schema();
+Document<EstimatedChip> energy_document() {
+  return {"energy", "Energies and areas of the chip's components.",
+          Record<EstimatedChip>{{"components", "Components of the chip, primitives first, then compounds.",
+                                 &EstimatedChip::components, component()},
+                                {"total_area_um2", "Area of all instances of all components, in um^2.",
+                                 [](const EstimatedChip& c) { return total_area_um2(c.components); }}}};
 }
 
 }  // namespace orrery::verbs

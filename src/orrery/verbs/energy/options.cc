@@ -1,16 +1,11 @@
-#include <filesystem>
+#include "orrery/verbs/energy/options.h"
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/quiet_console.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/inputs/layers/timeloop_files.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/energy/json.h"
 #include "orrery/verbs/energy/run.h"
 #include "orrery/verbs/energy/table.h"
-#include "orrery/verbs/map/results_output.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {
@@ -45,31 +40,19 @@ DocumentRequest energy_request(const Arguments& arguments) {
 int run_energy(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  check_folder(
-      options.directory, options.force,
-      {"ERT.yaml", "ART.yaml", "ERT_summary.yaml", "ART_summary.yaml", "flattened_architecture.yaml", "result.json"});
-  const EstimatedChip chip = verbs::estimate_chip(options.request);
-  report(console, chip.warnings.all());
-  std::string json;
-  if (console.json || !options.directory.empty()) {
-    EnergyDocument document;
-    document.version = kVersion;
-    document.inputs = chip.inputs;
-    document.components = &chip.components;
-    document.warnings = &chip.warnings;
-    document.seconds = clock.seconds();
-    document.compat = options.request.estimators.reproduced.names;
-    json = verbs::energy_json(document);
-  }
-  if (!options.directory.empty()) {
-    std::vector<OutputFile> files = verbs::energy_files(chip.components);
-    files.push_back({"flattened_architecture.yaml", chip.flattened});
-    files.push_back({"result.json", json});
-    write_files(options.directory, files);
-  }
-  console.out << (console.json ? json : verbs::energy_table(chip.components));
-  return kDone;
+  return run_verb<EstimatedChip>(
+      console, {.answer = [&](Run&) { return estimate_chip(options.request); },
+                .document = energy_document,
+                .table = [](const EstimatedChip& chip) { return energy_table(chip.components); },
+                .folder = options,
+                .names = {"ERT.yaml", "ART.yaml", "ERT_summary.yaml", "ART_summary.yaml", "flattened_architecture.yaml",
+                          "result.json"},
+                .folder_files =
+                    [](const EstimatedChip& chip) {
+                      std::vector<OutputFile> files = energy_files(chip.components);
+                      files.push_back({"flattened_architecture.yaml", chip.flattened});
+                      return files;
+                    }});
 }
 
 }  // namespace orrery::verbs

@@ -79,6 +79,7 @@ EstimatedChip estimate_chip(const DocumentRequest& request) {
     base::fail("O1103", "there is nothing to estimate", {},
                "give the documents of a chip, or --chip; see `orrery energy --help`");
   EstimatedChip result;
+  result.compat = request.estimators.reproduced.names;
   const std::vector<File> given = read_files(request.files);
   demand_templates(request, given);
   const SplitFiles split = split_by_problem(given, request.templates);

@@ -10,6 +10,7 @@ struct EstimatedChip {
   std::vector<energy::EstimatedComponent> components;
   std::string flattened;            // flattened_architecture.yaml: what was estimated
   std::vector<base::Input> inputs;  // files and overrides
+  std::vector<std::string> compat;  // originals whose defects are reproduced
   base::Diagnostics warnings;
 };
 

@@ -102,13 +102,9 @@ TEST(EnergyTable, CountsInstancesInTheTotalArea) {
 }
 
 nlohmann::json document() {
-  const auto all = components();
-  const base::Diagnostics warnings;
-  EnergyDocument document;
-  document.version = "1";
-  document.components = &all;
-  document.warnings = &warnings;
-  return checked(energy_json(document));
+  EstimatedChip chip;
+  chip.components = components();
+  return checked(energy_document(), chip);
 }
 
 TEST(EnergyJson, KeepsTheContract) {

@@ -1,18 +1,11 @@
-#include "orrery/verbs/finetune/options.h"
 
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
 #include "orrery/cli/pruning_options.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/finetune/report.h"
 #include "orrery/verbs/finetune/run.h"
 
@@ -48,11 +41,11 @@ void declare_texts(CommandLine& line, Options& options, const std::string& data,
 void declare_run(CommandLine& line, Options& options) {
   TextRequest& request = options.request;
   line.group("Run");
-  line.count("--batch", request.batch, "Texts at once; default 8, in training 32", kMostSize);
+  line.count("--batch", request.batch, "Texts of a batch; default 8, in training 32", kMostSize);
   line.count("--max-tokens,--max-seq-length", request.most_tokens,
-             "Longer texts are cut; default: at most 512, in training 128 (qa: 384)", kMostSize);
+             "Most tokens of a text, longer ones are cut; default: at most 512, in training 128 (qa: 384)", kMostSize);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of activations: fp32 (default), bf16");
+                    "Number format of activations: fp32 (default), bf16");
   declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
 }
 
@@ -78,21 +71,16 @@ void settle(Options& options, const char* data) {
 }
 
 // Runs `work` with an interrupt that keeps what is done; prints the answer.
-template <typename Answer, typename Work>
-int answer(Console& console, TextRequest& request, const Work& work) {
-  const base::Stopwatch clock;
-  const auto [done, told_to_stop] = [&] {
-    std::optional<InterruptGuard> interrupt;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    Answer made = work();
-    return std::pair(std::move(made), interrupt && interrupt->flag()->load());
-  }();
-  report(console, done.warnings.all());
-  const TextsDocument<Answer> document{kVersion, &done, clock.seconds()};
-  console.out << (console.json ? verbs::texts_json(document) : verbs::texts_table(done));
-  if (!done.ended_early) return kDone;
-  console.out.flush();
-  return told_to_stop ? kInterrupted : kLimit;
+template <typename Answer>
+int answer(const Console& console, TextRequest& request, Document<Answer> (*document)(),
+           const std::function<Answer(Run&)>& work) {
+  return run_verb<Answer>(console, {.answer =
+                                        [&](Run& run) {
+                                          request.interruptible = run.interruptible();
+                                          return work(run);
+                                        },
+                                    .document = document,
+                                    .table = [](const Answer& done) { return texts_table(done); }});
 }
 
 // A number that is none of CommandLine's kinds.
@@ -120,8 +108,8 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
-  return answer<Embedded>(console, options.request,
-                          [&] { return verbs::tune_embed(options.request, pool.value_or(Pool::kMean)); });
+  return answer<Embedded>(console, options.request, tune_embed_document,
+                          [&](Run&) { return tune_embed(options.request, pool.value_or(Pool::kMean)); });
 }
 
 int run_tune_generate(const Arguments& arguments, Console& console) {
@@ -130,12 +118,12 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
   CommandLine line("tune generate", "How texts go on, or what becomes of them: the most likely words, by GPT-2 or BART",
                    "orrery tune generate --checkpoint gpt2/ --text beginnings.txt --max-new-tokens 40");
   declare_texts(line, options, "--text,--data", "Texts: one a line; or CSV, TSV, JSON lines");
-  line.count("--max-new-tokens", most, "At most so many are added to a text; default 32", kMostSize);
+  line.count("--max-new-tokens", most, "Most tokens that are added to a text; default 32", kMostSize);
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
-  return answer<Generated>(console, options.request,
-                           [&] { return verbs::tune_generate(options.request, most.value_or(32)); });
+  return answer<Generated>(console, options.request, tune_generate_document,
+                           [&](Run&) { return tune_generate(options.request, most.value_or(32)); });
 }
 
 int run_tune_eval(const Arguments& arguments, Console& console) {
@@ -147,10 +135,11 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
   declare_pruning(line, options.request.pruning);
   declare_empty_rows(line, options.request.pruning.empty);
   declare_run(line, options);
-  line.seed(options.request.seed, "Of the words that mlm masks; default 0");
+  line.seed(options.request.seed, "Seed of the choice of words that mlm masks; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
-  return answer<Evaluated>(console, options.request, [&] { return verbs::tune_eval(options.request); });
+  return answer<Evaluated>(console, options.request, tune_eval_document,
+                           [&](Run&) { return tune_eval(options.request); });
 }
 
 int run_tune_train(const Arguments& arguments, Console& console) {
@@ -172,18 +161,18 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
   real(line, "--rate,--learning-rate", rate, "The largest learning rate; default 5e-5", 10);
   line.count("--warmup,--warmup-steps", request.warmup, "Steps in which the rate rises to it; default 0", kMostSize);
-  real(line, "--warmup-ratio", warmup_share, "The same as a share of all steps", 1);
-  real(line, "--weight-decay", decay, "Of AdamW, decoupled; default 0", 10);
-  real(line, "--clip,--max-grad-norm", clip, "The most that the norm of the gradients may be; default 1, 0: any", 1e9);
-  real(line, "--beta1", beta1, "Of AdamW; default 0.9", 0.999999);
-  real(line, "--beta2", beta2, "Of AdamW; default 0.999", 0.9999999);
-  real(line, "--epsilon", epsilon, "Of AdamW; default 1e-8", 1);
+  real(line, "--warmup-ratio", warmup_share, "Share of all steps in which the rate rises to it, instead of --warmup", 1);
+  real(line, "--weight-decay", decay, "Weight decay of AdamW, decoupled; default 0", 10);
+  real(line, "--clip,--max-grad-norm", clip, "Largest norm of the gradients, which are scaled down to it; 0: any; default 1", 1e9);
+  real(line, "--beta1", beta1, "First moment's decay of AdamW; default 0.9", 0.999999);
+  real(line, "--beta2", beta2, "Second moment's decay of AdamW; default 0.999", 0.9999999);
+  real(line, "--epsilon", epsilon, "Epsilon of AdamW; default 1e-8", 1);
   line.count("--accumulate", accumulate, "Batches a step; default 1", 1'000'000);
   line.count("--save-every", save_every, "Also write the folder after so many steps", kMostSize);
   line.toggle("--force", force, "Overwrite what is in the folder of -o");
   line.toggle("--resume", request.resume, "Go on from the state in the folder of -o");
   declare_run(line, options);
-  line.seed(options.request.seed, "Of order, masks, dropout and new weights; default 0");
+  line.seed(options.request.seed, "Seed of order, masks, dropout and new weights; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
   demand(request.output, "-o DIR", "-o trained");
@@ -204,16 +193,12 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   optimiser.beta1 = beta1.value_or(optimiser.beta1);
   optimiser.beta2 = beta2.value_or(optimiser.beta2);
   optimiser.epsilon = epsilon.value_or(optimiser.epsilon);
-  std::optional<ProgressLine> progress(console);
-  request.told = [&](const network::StepReport& step, std::int64_t of, double seconds_left) {
-    if (progress->wanted())
-      progress->show(fmt::format("step {} of {}: loss {:.4f}, rate {:.2e}, {:.0f} s left", step.step, of, step.loss,
-                                 step.rate, seconds_left));
-  };
-  return answer<TrainedTexts>(console, request.texts, [&] {
-    TrainedTexts made = verbs::tune_train(request);
-    progress.reset();
-    return made;
+  return answer<TrainedTexts>(console, request.texts, tune_train_document, [&](Run& run) {
+    request.told = [&](const network::StepReport& step, std::int64_t of, double seconds_left) {
+      run.show("step {} of {}: loss {:.4f}, rate {:.2e}, {:.0f} s left", step.step, of, step.loss, step.rate,
+               seconds_left);
+    };
+    return tune_train(request);
   });
 }
 

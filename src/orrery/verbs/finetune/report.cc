@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text/text.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -26,120 +23,7 @@ double density(const PrunedFigures& pruned) {
   return mean.pairs > 0 ? static_cast<double>(mean.kept) / static_cast<double>(mean.pairs) : 0;
 }
 
-template <typename Answer>
-Record<TextsDocument<Answer>> answer(const char* kind, const Record<Answer>& result) {
-  using Document = TextsDocument<Answer>;
-  const auto envelope = [](const Document& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<Document>(
-      kind, kInputs | kWarnings | kTiming, envelope,
-      {{"result", "What was computed.", [](const Document& d) -> const Answer& { return *d.answer; }, result}});
-}
-
-Record<TextsDocument<Embedded>> embedded() {
-  const Record<EmbeddedText> text = {{"tokens", "Of the text, special ones included; 0 where time ended before it.",
-                                      [](const EmbeddedText& t) { return count(t.tokens); }},
-                                     {"embedding", "Its vector.", [](const EmbeddedText& t) {
-                                        return std::vector<double>(t.embedding.begin(), t.embedding.end());
-                                      }}};
-  return answer<Embedded>(
-      "tune_embed",
-      {{"model", "The folder.", &Embedded::model},
-       {"pool", "Of the tokens' vectors.", [](const Embedded& e) { return e.pool == Pool::kMean ? "mean" : "cls"; },
-        OneOf{{"mean", "cls"}}},
-       {"width", "Of the vectors.", [](const Embedded& e) { return count(e.width); }},
-       {"cut", "Texts that were longer than the limit.", [](const Embedded& e) { return count(e.cut); }},
-       {"seconds", "Of the model alone.", &Embedded::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.", [](const Embedded& e) { return !e.ended_early; }},
-       {"texts", "In the order of the file.", &Embedded::texts, text}});
-}
-
-Record<TextsDocument<Evaluated>> evaluated() {
-  const Record<TaskMetric> metric = {
-      {"name", "As the tasks' own scripts call it.", &TaskMetric::name},
-      {"value", "Null where it is not defined.", [](const TaskMetric& m) { return finite(m.value); }}};
-  const auto some = [](const std::string& text, bool is) { return is ? std::optional(text) : std::nullopt; };
-  const Record<Prediction> prediction = {
-      {"row", "From 1.", [](const Prediction& p) { return count(p.row + 1); }},
-      {"label", "The class of the largest score; null where the task has none.",
-       [=](const Prediction& p) { return some(p.label, !p.label.empty()); }},
-      {"scores", "Logits of the classes; in regression the value; empty in questions.", &Prediction::scores},
-      {"answer", "To a question, empty: it has none; null in other tasks.",
-       [=](const Prediction& p) { return some(p.answer, p.scores.empty()); }}};
-  const Record<PrunedFigures> attention = {
-      {"rule", "What is kept, in words.", &PrunedFigures::rule},
-      {"clips_from", "Where the quantisers' thresholds are from.",
-       [](const PrunedFigures& p) { return verbs::name_of(p.clips); }},
-      {"density", "Kept pairs over those that are there.", [](const PrunedFigures& p) { return density(p); }},
-      {"load_balance", "25%-skip, the mean of all masks.",
-       [](const PrunedFigures& p) { return masks::mean_of(p.masks).load_balance[3]; }},
-      {"emptied_rows", "Rows that lost every key.", &PrunedFigures::emptied}};
-  return answer<Evaluated>(
-      "tune_eval", {{"model", "The folder.", &Evaluated::model},
-                    {"task", "What the head does.", &Evaluated::task},
-                    {"texts", "Rows of the file.", [](const Evaluated& e) { return count(e.texts); }},
-                    {"examples", "Windows of them.", [](const Evaluated& e) { return count(e.examples); }},
-                    {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
-                    {"loss", "Mean over labels.", [](const Evaluated& e) { return finite(e.loss); }},
-                    {"metrics", "Of the task.", &Evaluated::metrics, metric},
-                    {"attention", "Pruned; null: dense.", &Evaluated::pruned, attention},
-                    {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
-                    {"predictions", "Of each row, in the order of the file; none in language tasks.",
-                     &Evaluated::predictions, prediction},
-                    {"seconds", "Of the model alone.", &Evaluated::seconds},
-                    {"complete", "False: a limit or an interrupt ended it early.",
-                     [](const Evaluated& e) { return !e.ended_early; }}});
-}
-
-Record<TextsDocument<Generated>> generated() {
-  const Record<GeneratedText> text = {
-      {"tokens", "That were added, the one that ends a text included; 0 where time ended before it.",
-       [](const GeneratedText& t) { return count(t.ids.size()); }},
-      {"text", "What they say, without special tokens.", &GeneratedText::text},
-      {"ended", "By the token that ends texts; else by `--max-new-tokens`.", &GeneratedText::ended},
-      {"ids", "Of the tokens.",
-       [](const GeneratedText& t) { return std::vector<base::Count>(t.ids.begin(), t.ids.end()); }},
-      {"log_probabilities", "Of each token, natural; 0 of one that the model's files force.",
-       [](const GeneratedText& t) {
-         return std::vector<double>(t.log_probabilities.begin(), t.log_probabilities.end());
-       }}};
-  return answer<Generated>(
-      "tune_generate",
-      {{"model", "The folder.", &Generated::model},
-       {"max_new_tokens", "At most so many were added to a text.", &Generated::most},
-       {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
-       {"seconds", "Of the model alone.", &Generated::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.",
-        [](const Generated& g) { return !g.ended_early; }},
-       {"texts", "In the order of the file.", &Generated::texts, text}});
-}
-
-Record<TextsDocument<TrainedTexts>> trained() {
-  using network::StepReport;
-  const Record<StepReport> step = {{"step", "From 1.", &StepReport::step},
-                                   {"loss", "Mean over labels, with dropout.", &StepReport::loss},
-                                   {"rate", "Of learning.", &StepReport::rate},
-                                   {"norm", "Of all gradients, before it was clipped.", &StepReport::norm},
-                                   {"seconds", "That the step took.", &StepReport::seconds}};
-  return answer<TrainedTexts>(
-      "tune_train",
-      {{"model", "The folder that training began with.", &TrainedTexts::model},
-       {"output", "The folder that was written.", &TrainedTexts::output},
-       {"task", "What is learned.", &TrainedTexts::task},
-       {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
-       {"examples", "Windows of them.", [](const TrainedTexts& t) { return count(t.examples); }},
-       {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
-       {"attention", "What of it is computed, in words.", &TrainedTexts::attention},
-       {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
-       {"steps", "That the model has learned.", &TrainedTexts::steps},
-       {"of", "Steps of the whole training.", &TrainedTexts::of},
-       {"resumed_at", "The step that this run began at.", &TrainedTexts::resumed_at},
-       {"history", "The steps of this run.", &TrainedTexts::history, step},
-       {"seconds", "Of them.", &TrainedTexts::seconds},
-       {"complete", "False: a limit or an interrupt ended it early.",
-        [](const TrainedTexts& t) { return !t.ended_early; }}});
-}
+constexpr const char* kComputed = "What was computed.";
 
 std::string value(double number) {
   return std::isfinite(number) ? fmt::format("{:.4f}", number) : "not defined";
@@ -147,30 +31,116 @@ std::string value(double number) {
 
 }  // namespace
 
-std::string texts_json(const TextsDocument<Embedded>& document) {
-  return text(embedded().json(document));
-}
-std::string texts_json(const TextsDocument<Evaluated>& document) {
-  return text(evaluated().json(document));
-}
-std::string texts_json(const TextsDocument<Generated>& document) {
-  return text(generated().json(document));
-}
-std::string texts_json(const TextsDocument<TrainedTexts>& document) {
-  return text(trained().json(document));
+Document<Embedded> tune_embed_document() {
+  const Record<EmbeddedText> text = {
+      {"tokens", "Tokens of the text, special ones included; 0 where time ran out before it.",
+       [](const EmbeddedText& t) { return count(t.tokens); }},
+      {"embedding", "Vector of the text.",
+       [](const EmbeddedText& t) { return std::vector<double>(t.embedding.begin(), t.embedding.end()); }}};
+  return {"tune_embed", kComputed,
+          Record<Embedded>{
+              {"model", "Folder of the model.", &Embedded::model},
+              {"pool", "How a text's vector is made of its tokens' vectors: their mean, or the first one (cls).",
+               [](const Embedded& e) { return e.pool == Pool::kMean ? "mean" : "cls"; }, OneOf{{"mean", "cls"}}},
+              {"width", "Elements of a vector.", [](const Embedded& e) { return count(e.width); }},
+              {"cut", "Texts that were longer than the limit.", [](const Embedded& e) { return count(e.cut); }},
+              {"seconds", "Time of the model alone, in seconds.", &Embedded::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const Embedded& e) { return !e.ended_early; }},
+              {"texts", "One entry for each text, in the order of the file.", &Embedded::texts, text}}};
 }
 
-Json tune_embed_schema() {
-  return embedded().schema();
+Document<Evaluated> tune_eval_document() {
+  const Record<TaskMetric> metric = {
+      {"name", "Name of the metric, as the tasks' own scripts call it.", &TaskMetric::name},
+      {"value", "Value of the metric; null where it is not defined.",
+       [](const TaskMetric& m) { return finite(m.value); }}};
+  const auto some = [](const std::string& text, bool is) { return is ? std::optional(text) : std::nullopt; };
+  const Record<Prediction> prediction = {
+      {"row", "Row of the file, from 1.", [](const Prediction& p) { return count(p.row + 1); }},
+      {"label", "The class of the largest score; null where the task has none.",
+       [=](const Prediction& p) { return some(p.label, !p.label.empty()); }},
+      {"scores", "Logits of the classes; of a regression, the value; empty for questions.", &Prediction::scores},
+      {"answer", "Answer to a question, empty where it has none; null in other tasks.",
+       [=](const Prediction& p) { return some(p.answer, p.scores.empty()); }}};
+  const Record<PrunedFigures> attention = {
+      {"rule", "Which pairs are kept, in words.", &PrunedFigures::rule},
+      {"clips_from", "Where the quantisers' clip thresholds come from.",
+       [](const PrunedFigures& p) { return verbs::name_of(p.clips); }},
+      {"density", "Kept pairs over pairs of existing tokens, 0 to 1.",
+       [](const PrunedFigures& p) { return density(p); }},
+      {"load_balance", "Load balance `25%-skip`, the mean of all masks.",
+       [](const PrunedFigures& p) { return masks::mean_of(p.masks).load_balance[3]; }},
+      {"emptied_rows", "Queries that lost every key.", &PrunedFigures::emptied}};
+  return {
+      "tune_eval", kComputed,
+      Record<Evaluated>{
+          {"model", "Folder of the model.", &Evaluated::model},
+          {"task", "Task of the model's head.", &Evaluated::task},
+          {"texts", "Rows of the file.", [](const Evaluated& e) { return count(e.texts); }},
+          {"examples", "Windows that the rows were cut into.", [](const Evaluated& e) { return count(e.examples); }},
+          {"cut", "Texts that were longer than the limit.", [](const Evaluated& e) { return count(e.cut); }},
+          {"loss", "Mean loss over labels; null where it is not defined.",
+           [](const Evaluated& e) { return finite(e.loss); }},
+          {"metrics", "Metrics of the task.", &Evaluated::metrics, metric},
+          {"attention", "How attention was pruned; null: it was dense.", &Evaluated::pruned, attention},
+          {"labels", "The classes, in the order of scores; empty where there are none.", &Evaluated::labels},
+          {"predictions", "One entry for each row, in the order of the file; empty in language tasks.",
+           &Evaluated::predictions, prediction},
+          {"seconds", "Time of the model alone, in seconds.", &Evaluated::seconds},
+          {"complete", "False: a limit or an interrupt ended it early.",
+           [](const Evaluated& e) { return !e.ended_early; }}}};
 }
-Json tune_eval_schema() {
-  return evaluated().schema();
+
+Document<Generated> tune_generate_document() {
+  const Record<GeneratedText> text = {
+      {"tokens", "Tokens that were added, the one that ends a text included; 0 where time ran out before it.",
+       [](const GeneratedText& t) { return count(t.ids.size()); }},
+      {"text", "The tokens' text, without special tokens.", &GeneratedText::text},
+      {"ended", "Whether the token that ends texts came; false: `--max-new-tokens` ended it.", &GeneratedText::ended},
+      {"ids", "Numbers of the tokens.",
+       [](const GeneratedText& t) { return std::vector<base::Count>(t.ids.begin(), t.ids.end()); }},
+      {"log_probabilities",
+       "Natural logarithm of each token's probability; 0 for a token that the model's files force.",
+       [](const GeneratedText& t) {
+         return std::vector<double>(t.log_probabilities.begin(), t.log_probabilities.end());
+       }}};
+  return {"tune_generate", kComputed,
+          Record<Generated>{
+              {"model", "Folder of the model.", &Generated::model},
+              {"max_new_tokens", "Most tokens that were added to a text.", &Generated::most},
+              {"cut", "Texts that were longer than the limit.", [](const Generated& g) { return count(g.cut); }},
+              {"seconds", "Time of the model alone, in seconds.", &Generated::seconds},
+              {"complete", "False: a limit or an interrupt ended it early.",
+               [](const Generated& g) { return !g.ended_early; }},
+              {"texts", "One entry for each text, in the order of the file.", &Generated::texts, text}}};
 }
-Json tune_generate_schema() {
-  return generated().schema();
-}
-Json tune_train_schema() {
-  return trained().schema();
+
+Document<TrainedTexts> tune_train_document() {
+  using network::StepReport;
+  const Record<StepReport> step = {{"step", "Step, from 1.", &StepReport::step},
+                                   {"loss", "Mean loss over labels, with dropout.", &StepReport::loss},
+                                   {"rate", "Learning rate.", &StepReport::rate},
+                                   {"norm", "Norm of all gradients, before it was clipped.", &StepReport::norm},
+                                   {"seconds", "Time of the step, in seconds.", &StepReport::seconds}};
+  return {
+      "tune_train", kComputed,
+      Record<TrainedTexts>{
+          {"model", "The folder that training began with.", &TrainedTexts::model},
+          {"output", "The folder that was written.", &TrainedTexts::output},
+          {"task", "Task that is learned.", &TrainedTexts::task},
+          {"texts", "Rows of the file.", [](const TrainedTexts& t) { return count(t.texts); }},
+          {"examples", "Windows that the rows were cut into.", [](const TrainedTexts& t) { return count(t.examples); }},
+          {"cut", "Texts that were longer than the limit.", [](const TrainedTexts& t) { return count(t.cut); }},
+          {"attention", "Which pairs attention computes, in words.", &TrainedTexts::attention},
+          {"fresh", "Weights that the checkpoint lacked.", &TrainedTexts::fresh},
+          {"steps", "Steps that the model has learned.", &TrainedTexts::steps},
+          {"of", "Steps of the whole training.", &TrainedTexts::of},
+          {"resumed_at", "The step at which this run began.", &TrainedTexts::resumed_at},
+          {"history", "The steps of this run.", &TrainedTexts::history, step},
+          {"seconds", "Time of these steps, in seconds.", &TrainedTexts::seconds},
+          {"complete", "False: a limit or an interrupt ended it early.",
+           [](const TrainedTexts& t) { return !t.ended_early; }}}};
 }
 
 std::string texts_table(const Embedded& answer) {

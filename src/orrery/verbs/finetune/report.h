@@ -4,21 +4,15 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/finetune/run.h"
 
 namespace orrery::verbs {
 
-template <typename Answer>
-struct TextsDocument {
-  std::string version;
-  const Answer* answer = nullptr;  // borrowed
-  double seconds = 0;              // wall clock of the whole command
-};
-
-std::string texts_json(const TextsDocument<Embedded>& document);
-std::string texts_json(const TextsDocument<Evaluated>& document);
-std::string texts_json(const TextsDocument<Generated>& document);
-std::string texts_json(const TextsDocument<TrainedTexts>& document);
+Document<Embedded> tune_embed_document();
+Document<Evaluated> tune_eval_document();
+Document<Generated> tune_generate_document();
+Document<TrainedTexts> tune_train_document();
 
 std::string texts_table(const Embedded& answer);
 std::string texts_table(const Evaluated& answer);

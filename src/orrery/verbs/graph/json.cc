@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
 
@@ -106,80 +103,70 @@ std::vector<Numbered> connections(const GeneratedGraph& generated) {
 }
 
 Record<Sent> communication() {
-  return {{"type", "The collective.", [](const Sent& s) { return communication_name(s.kind); },
+  return {{"type", "Collective that is run.", [](const Sent& s) { return communication_name(s.kind); },
            OneOf{{"all-reduce", "all-to-all", "all-gather", "all-reduce-periodic", "point-to-point", "broadcast"}}},
-          {"bytes", "Of the whole tensor.", &Sent::bytes}};
+          {"bytes", "Bytes of the whole tensor.", &Sent::bytes}};
 }
 
 Record<Numbered> kernel() {
   const Record<Kernel> plain = {
-      {"unit", "What does it.",
+      {"unit", "Unit that runs the kernel.",
        [](const Kernel& k) { return k.unit == workload::KernelUnit::kSystolic ? "systolic" : "simd"; },
        OneOf{{"systolic", "simd"}}},
-      {"direction", "Of the pass.",
+      {"direction", "Pass that the kernel belongs to.",
        [](const Kernel& k) { return k.direction == workload::Direction::kForward ? "forward" : "backward"; },
        OneOf{{"forward", "backward"}}},
-      {"operands", "As DFModel calls the body.", [](const Kernel& k) { return operands_name(k.operands); },
+      {"operands", "Kind of kernel, by DFModel's name.", [](const Kernel& k) { return operands_name(k.operands); },
        OneOf{{"gemm_input1_weight", "gemm_input1_input2", "elementwise_input1", "elementwise_input1_input2"}}},
-      {"outer", "Instances of the product, such as heads.", &Kernel::outer},
+      {"outer", "Instances of the GEMM, such as heads.", &Kernel::outer},
       {"m", "Rows of the output.", &Kernel::m},
-      {"k", "Summed over; 1 for elementwise kernels.", &Kernel::k},
+      {"k", "Length of the sum; 1 for elementwise kernels.", &Kernel::k},
       {"n", "Columns of the output.", &Kernel::n},
-      {"flop", "2 outer M K N on matrix units, outer M K N on vector lanes.",
+      {"flop", "Floating-point operations: 2 outer M K N on matrix units, outer M K N on vector lanes.",
        [](const Kernel& k) { return verbs::flop(k); }},
-      {"input_bytes", "Of the first input.", &Kernel::input_bytes},
-      {"second_bytes", "Of the weight or the second input; 0: not stated, or there is none.", &Kernel::second_bytes},
-      {"output_bytes", "Of the output.", &Kernel::output_bytes},
-      {"memory_bytes", "More memory traffic than the edges cause.", &Kernel::memory_bytes},
-      {"dram_extra_bytes", "That it occupies beside its weight, on a chip.", &Kernel::dram_extra_bytes},
+      {"input_bytes", "Bytes of the first input.", &Kernel::input_bytes},
+      {"second_bytes", "Bytes of the weight or the second input; 0 where it is not stated or there is none.",
+       &Kernel::second_bytes},
+      {"output_bytes", "Bytes of the output.", &Kernel::output_bytes},
+      {"memory_bytes", "Bytes of memory traffic beyond what the edges cause.", &Kernel::memory_bytes},
+      {"dram_extra_bytes", "Bytes of DRAM that the kernel occupies on a chip, beside its weight.",
+       &Kernel::dram_extra_bytes},
       {"tiling", "Dimension that is split over time.", [](const Kernel& k) { return dimension_name(k.tiling); },
        OneOf{{"outer", "M", "K", "N", "none"}}},
-      {"communication", "What it sends, if anything.", communications, communication()}};
-  Record<Numbered> out = {{"id", "From 1.", &Numbered::id},
-                          {"name", "Of the kernel.", [](const Numbered& n) { return n.kernel().name; }},
-                          {"level", "Longest path from a source, which has 0.", &Numbered::level}};
+      {"communication", "Collectives that the kernel runs, if any.", communications, communication()}};
+  Record<Numbered> out = {{"id", "Number of the kernel, from 1.", &Numbered::id},
+                          {"name", "Name of the kernel.", [](const Numbered& n) { return n.kernel().name; }},
+                          {"level", "Longest path from a source of the graph; sources have 0.", &Numbered::level}};
   return out.add(plain.of<Numbered>(&Numbered::kernel));
 }
 
 Record<Numbered> connection() {
   using N = Numbered;
-  return {
-      {"id", "From 1.", &N::id},
-      {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
-      {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
-      {"from_name", "Of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
-      {"to_name", "Of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
-      {"bytes", "The producer's whole output.", [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }},
-      {"communication", "What the kernels' meaning makes it send, whatever the sharding.",
-       [](const N& n) { return sent_over(n.edge()); }, communication()}};
-}
-
-Record<GraphDocument> answer() {
-  const Record<GeneratedGraph> result = {
-      {"kind", "As on the command line.", &GeneratedGraph::kind},
-      {"model", "Name of the model; null where sizes alone made it.",
-       [](const GeneratedGraph& g) { return g.model.empty() ? std::nullopt : std::optional(g.model); }},
-      {"parameters", "Sizes as used, defaults among them, by DFModel's names.", &GeneratedGraph::parameters},
-      {"notes", "What of the model the kernels do not show.", &GeneratedGraph::notes},
-      {"flop", "Of all kernels.", [](const GeneratedGraph& g) { return verbs::flop(g.graph); }},
-      {"kernels", "In the order of their ids.", kernels, kernel()},
-      {"connections", "In the order of their ids.", connections, connection()}};
-  const auto envelope = [](const GraphDocument& d) {
-    return Envelope{d.version, {}, &d.generated->inputs, &d.generated->warnings, d.seconds};
-  };
-  const auto generated = [](const GraphDocument& d) -> const GeneratedGraph& { return *d.generated; };
-  return document<GraphDocument>("graph", kInputs | kWarnings | kTiming, envelope,
-                                 {{"result", "The graph.", generated, result}});
+  return {{"id", "Number of the edge, from 1.", &N::id},
+          {"from", "Id of the producer.", [](const N& n) { return n.edge().from + 1; }},
+          {"to", "Id of the consumer.", [](const N& n) { return n.edge().to + 1; }},
+          {"from_name", "Name of the producer.", [](const N& n) { return n.graph.kernels[n.edge().from].name; }},
+          {"to_name", "Name of the consumer.", [](const N& n) { return n.graph.kernels[n.edge().to].name; }},
+          {"bytes", "Bytes of the producer's whole output.",
+           [](const N& n) { return n.graph.kernels[n.edge().from].output_bytes; }},
+          {"communication", "Collectives that the meaning of the kernels demands, whatever the sharding.",
+           [](const N& n) { return sent_over(n.edge()); }, communication()}};
 }
 
 }  // namespace
 
-std::string graph_json(const GraphDocument& document) {
-  return text(answer().json(document));
-}
-
-Json graph_schema() {
-  return answer().schema();
+Document<GeneratedGraph> graph_document() {
+  const Record<GeneratedGraph> result = {
+      {"kind", "Kind of graph, as on the command line.", &GeneratedGraph::kind},
+      {"model", "Name of the model; null where the graph was made of sizes.",
+       [](const GeneratedGraph& g) { return g.model.empty() ? std::nullopt : std::optional(g.model); }},
+      {"parameters", "Sizes that were used, defaults included, by DFModel's names.", &GeneratedGraph::parameters},
+      {"notes", "Parts of the model that the kernels do not show.", &GeneratedGraph::notes},
+      {"flop", "Floating-point operations of all kernels.",
+       [](const GeneratedGraph& g) { return verbs::flop(g.graph); }},
+      {"kernels", "Kernels in the order of their numbers.", kernels, kernel()},
+      {"connections", "Edges in the order of their numbers.", connections, connection()}};
+  return {"graph", "The kernel graph.", result};
 }
 
 }  // namespace orrery::verbs

@@ -4,9 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
 
@@ -48,65 +45,52 @@ std::vector<OperatorsJsonNumbered> numbered(const OnnxModel& model, std::size_t 
 Record<OperatorsJsonNumbered> operators() {
   using N = OperatorsJsonNumbered;
   return {
-      {"name", "Of the operator; made up where the file has none.", [](const N& n) { return n.op().name; }},
-      {"type", "As ONNX calls it, after its domain where that is another one.", [](const N& n) { return n.op().type; }},
-      {"byte", "Of the file, where it begins.", [](const N& n) { return n.op().byte; }},
-      {"inputs", "Shapes; null where one is not known or left out.", [](const N& n) { return sizes(n.op().inputs); }},
-      {"outputs", "As `inputs`.", [](const N& n) { return sizes(n.op().outputs); }},
-      {"operations", "Multiply-accumulates of products, elements of all else; null: not known.",
+      {"name", "Name of the operator; made up where the file has none.", [](const N& n) { return n.op().name; }},
+      {"type", "Type of the operator as ONNX calls it, after its domain where that is not ONNX's own.",
+       [](const N& n) { return n.op().type; }},
+      {"byte", "Position in the file at which the operator begins, in bytes.", [](const N& n) { return n.op().byte; }},
+      {"inputs", "Shapes of the inputs; null for one that is not known or left out.",
+       [](const N& n) { return sizes(n.op().inputs); }},
+      {"outputs", "Shapes of the outputs; null for one that is not known or left out.",
+       [](const N& n) { return sizes(n.op().outputs); }},
+      {"operations", "Multiply-accumulates of GEMMs, elements of all else; null where they are not known.",
        [](const N& n) { return n.op().operations; }},
-      {"layer", "Name of the one that `map` makes of it; null: it is not mapped.",
+      {"layer", "Name of the layer that `map` makes of it; null where it is not mapped.",
        [](const N& n) { return n.op().layer ? std::optional(n.all.layers[*n.op().layer].name) : std::nullopt; }}};
 }
 
 Record<OperatorsJsonNumbered> layers() {
   using N = OperatorsJsonNumbered;
-  return {{"name", "Of its first operator.", [](const N& n) { return n.layer().name; }},
-          {"instances", "Equal products that run one after the other, over all its operators.",
+  return {{"name", "Name of the layer: that of its first operator.", [](const N& n) { return n.layer().name; }},
+          {"instances", "Equal GEMMs that run one after the other, over all operators of the layer.",
            [](const N& n) { return n.layer().instances; }},
-          {"dimensions", "Bounds of the product's loops.",
+          {"dimensions", "Bounds of the layer's loops, by dimension.",
            [](const N& n) {
              std::vector<std::pair<std::string, base::Count>> out;
              for (const workload::Dimension& d : n.layer().einsum.dimensions) out.emplace_back(d.name, d.bound);
              return out;
            }},
-          {"operators", "Names of those that share it.", [](const N& n) {
+          {"operators", "Names of the operators that share the layer.", [](const N& n) {
              std::vector<std::string> out;
              for (const std::size_t op : n.layer().operators) out.push_back(n.all.all[op].name);
              return out;
            }}};
 }
 
-Record<OperatorsDocument> answer_of_operators_json() {
+}  // namespace
+
+Document<OnnxModel> operators_document() {
   const Record<OnnxModel> result = {
-      {"model", "The file's name, without folders and suffix.", &OnnxModel::name},
-      {"operations", "Of all operators whose operations are known.",
+      {"model", "Name of the file, without folders and suffix.", &OnnxModel::name},
+      {"operations", "Operations of all operators for which they are known.",
        [](const OnnxModel& m) { return m.operators.operations(); }},
-      {"operators", "In the file's order.", [](const OnnxModel& m) { return numbered(m, m.operators.all.size()); },
-       operators()},
-      {"layers", "What `map` maps: products of one shape are one layer.",
+      {"operators", "Operators in the order of the file.",
+       [](const OnnxModel& m) { return numbered(m, m.operators.all.size()); }, operators()},
+      {"layers", "Layers that `map` maps: GEMMs of one shape are one layer.",
        [](const OnnxModel& m) { return numbered(m, m.operators.layers.size()); }, layers()}};
-  return document<OperatorsDocument>(
-      "operators", kInputs | kWarnings | kTiming,
-      [](const OperatorsDocument& d) {
-    return Envelope{d.version, {}, &d.model->inputs, &d.model->operators.warnings, d.seconds};
-      },
-      {{"result", "The operators.", [](const OperatorsDocument& d) -> const auto& { return *d.model;
-}
-, result
-}  // namespace
-}  // namespace orrery::verbs
-);
-}
-
-}  // namespace
-
-std::string operators_json(const OperatorsDocument& document) {
-  return text(answer_of_operators_json().json(document));
-}
-
-Json operators_schema() {
-  return answer_of_operators_json().schema();
+  return {"operators", "The operators of the model, and the layers that `map` makes of them.", result,
+          kInputs | kWarnings | kTiming,
+          [](const OnnxModel& m) { return Envelope{.inputs = &m.inputs, .warnings = &m.operators.warnings}; }};
 }
 
 }  // namespace orrery::verbs

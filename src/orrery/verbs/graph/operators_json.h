@@ -2,19 +2,11 @@
 // scripts.
 #pragma once
 
-#include <string>
-
 #include "orrery/inputs/graphs/onnx_model.h"
+#include "orrery/present/answer.h"
 
 namespace orrery::verbs {
 
-struct OperatorsDocument {
-  std::string version;
-  const OnnxModel* model = nullptr;  // borrowed
-  double seconds = 0;                // wall clock of the whole command
-};
-
-// Indented, ending in a newline. All but `timing` is a pure function of the input.
-std::string operators_json(const OperatorsDocument& document);
+Document<OnnxModel> operators_document();
 
 }  // namespace orrery::verbs

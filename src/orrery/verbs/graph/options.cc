@@ -11,14 +11,12 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
 #include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/file_kinds.h"
 #include "orrery/inputs/graphs/generate_graph.h"
 #include "orrery/inputs/graphs/onnx_model.h"
 #include "orrery/present/graph_dot.h"
 #include "orrery/present/graph_svg.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/graph/dfmodel_run.h"
 #include "orrery/verbs/graph/json.h"
 #include "orrery/verbs/graph/operators_json.h"
@@ -107,7 +105,7 @@ class Writer {
   Writer(const GeneratedGraph& generated, const base::Stopwatch& clock) : generated_(generated), clock_(clock) {}
 
   std::string operator()(const std::string& format) const {
-    if (format == "json") return verbs::graph_json({kVersion, &generated_, clock_.seconds()});
+    if (format == "json") return graph_document().json(generated_, clock_.seconds());
     if (format == "prototext") return verbs::graph_text(generated_);
     GraphPicture picture;
     picture.graph = &generated_.graph;
@@ -125,7 +123,7 @@ class OperatorsWriter {
   OperatorsWriter(const OnnxModel& model, const base::Stopwatch& clock) : model_(model), clock_(clock) {}
 
   std::string operator()(const std::string& format) const {
-    if (format == "json") return verbs::operators_json({kVersion, &model_, clock_.seconds()});
+    if (format == "json") return operators_document().json(model_, clock_.seconds());
     if (format == "table") return verbs::operators_table(model_);
     workload::KernelGraph graph;
     const GraphPicture picture = verbs::operators_picture(model_, graph);
@@ -150,7 +148,7 @@ class Destination {
     if (file_) {
       const std::string name = path_.filename().string();
       const std::string parent = path_.parent_path().empty() ? "." : path_.parent_path().string();
-      check_folder(parent, options.force, {name.c_str()});
+      check_folder(parent, options.force, {name});
     } else {
       check_folder(options.directory, options.force, {text_name, "graph.dot", "graph.svg", "result.json"});
     }

@@ -5,13 +5,10 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/catalogue/model_facts.h"
 #include "orrery/present/text_table.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/help/facts_table.h"
 #include "orrery/verbs/help/verbs_json.h"
 
@@ -58,7 +55,7 @@ int show_model(const FactsRequest& request, const Console& console) {
   const ModelFacts facts = verbs::model_facts(request);
   report(console, facts.warnings.all());
   if (console.json) {
-    console.out << verbs::catalog_json(kVersion, facts);
+    console.out << model_document().json(facts);
     return kDone;
   }
   print_entry(facts.entry, "model", console);
@@ -79,7 +76,7 @@ int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Cons
       if (request.sequence)
         misuse("O1103", fmt::format("--seq is for models, and `{}` is a {}", entry.name, kind.name), "leave it out");
       if (console.json) {
-        console.out << verbs::catalog_json(kVersion, CatalogueEntry{kind.name, entry});
+        console.out << entry_document().json({kind.name, entry});
       } else {
         print_entry(entry, kind.name, console);
       }
@@ -125,10 +122,10 @@ int run_catalog(const Arguments& arguments, Console& console) {
   bool chips = false, models = false, systems = false, stacks = false;
   line.words("TEXT", words, "List only entries with this in their name or title");
   line.subverb("list", "Names and titles (default)");
-  line.subverb("chips", "Those of chips", chips);
-  line.subverb("models", "Those of models", models);
-  line.subverb("systems", "Those of systems", systems);
-  line.subverb("stacks", "Those of software stacks of training runs", stacks);
+  line.subverb("chips", "List the chips", chips);
+  line.subverb("models", "List the models", models);
+  line.subverb("systems", "List the systems", systems);
+  line.subverb("stacks", "List the software stacks of training runs", stacks);
   line.subverb("show", "One entry with its sources; of a model, its parameters, caches, operations and operators",
                "NAME", request.model, "Chip, model, system or stack, or a model's config.json");
   line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
@@ -153,7 +150,7 @@ int run_catalog(const Arguments& arguments, Console& console) {
     std::vector<CatalogueEntry> entries;
     for (const Kind& kind : kinds)
       for (const Entry& entry : kind.entries) entries.push_back({kind.name, entry});
-    console.out << verbs::catalog_json(kVersion, entries);
+    console.out << catalogue_document().json(entries);
     return kDone;
   }
   std::size_t width = 0;

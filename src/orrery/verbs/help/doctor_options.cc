@@ -11,7 +11,6 @@
 #include "orrery/cli/program_version.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/layers/estimators.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/help/verbs_json.h"
 #include "orrery/verbs/place/latency_hdf5_output.h"
 
@@ -72,7 +71,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
   }
   const bool ok = !found.has_errors();
   if (console.json) {
-    console.out << verbs::doctor_json(kVersion, ok, findings);
+    console.out << doctor_document().json({ok, findings});
   } else {
     for (const auto& [what, value] : findings) console.out << fmt::format("{:<16}{}\n", what, value);
     if (ok) console.out << "all is well\n";

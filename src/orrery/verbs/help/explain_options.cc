@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/command_line.h"
 #include "orrery/inputs/catalogue/catalogue.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/help/verbs_json.h"
 
 namespace orrery::verbs {
@@ -46,7 +44,7 @@ std::string title_of(const std::string& page) {
 int run_explain(const Arguments& arguments, Console& console) {
   std::string code;
   CommandLine line("explain", "What a diagnostic code means; without CODE, all of them", "orrery explain O0710");
-  line.word("CODE", code, "Such as O0710");
+  line.word("CODE", code, "Code of a diagnostic, such as O0710");
   if (!line.read(arguments, console)) return kDone;
   const fs::path pages = fs::path(verbs::catalogue_directory()) / "errors";
   const std::vector<std::string> codes = known_codes(pages);
@@ -59,7 +57,7 @@ int run_explain(const Arguments& arguments, Console& console) {
       else
         console.out << each << ": " << title << "\n";
     }
-    if (console.json) console.out << verbs::explain_json(kVersion, list);
+    if (console.json) console.out << codes_document().json(list);
     return kDone;
   }
   const std::string wanted = base::upper(code);
@@ -68,7 +66,7 @@ int run_explain(const Arguments& arguments, Console& console) {
                base::did_you_mean(wanted, codes, "`orrery explain` lists them"));
   const std::string page = read_page(pages / (wanted + ".md"));
   if (console.json)
-    console.out << verbs::explain_json(kVersion, {wanted, title_of(page), page});
+    console.out << page_document().json({wanted, title_of(page), page});
   else
     console.out << page;
   return kDone;

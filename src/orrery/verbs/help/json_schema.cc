@@ -1,6 +1,36 @@
 #include "orrery/verbs/help/json_schema.h"
 
+#include "orrery/present/error_json.h"
 #include "orrery/present/schemas.h"
+#include "orrery/verbs/accelerator/bench/report.h"
+#include "orrery/verbs/accelerator/break_even/report.h"
+#include "orrery/verbs/accelerator/design/report.h"
+#include "orrery/verbs/accelerator/latency/report.h"
+#include "orrery/verbs/accelerator/rtl/json.h"
+#include "orrery/verbs/accelerator/simulate/report.h"
+#include "orrery/verbs/check/json.h"
+#include "orrery/verbs/energy/json.h"
+#include "orrery/verbs/finetune/report.h"
+#include "orrery/verbs/graph/json.h"
+#include "orrery/verbs/graph/operators_json.h"
+#include "orrery/verbs/help/verbs_json.h"
+#include "orrery/verbs/map/json.h"
+#include "orrery/verbs/place/json.h"
+#include "orrery/verbs/prune/mask_report.h"
+#include "orrery/verbs/prune/pack/report.h"
+#include "orrery/verbs/prune/run/report.h"
+#include "orrery/verbs/prune/study/report.h"
+#include "orrery/verbs/prune/sweep/report.h"
+#include "orrery/verbs/sweep/report.h"
+#include "orrery/verbs/train/amped/report.h"
+#include "orrery/verbs/train/json.h"
+#include "orrery/verbs/tune/bench/report.h"
+#include "orrery/verbs/tune/layouts/report.h"
+#include "orrery/verbs/tune/ledger/report.h"
+#include "orrery/verbs/tune/run/json.h"
+#include "orrery/verbs/tune/select/json.h"
+#include "orrery/verbs/validate/collectives_table.h"
+#include "orrery/verbs/validate/table.h"
 
 namespace orrery::verbs {
 namespace {
@@ -12,44 +42,53 @@ struct JsonSchemaKind {
 
 // What verbs print with --json.
 constexpr JsonSchemaKind kAnswers[] = {
-    {"map", [] { return mapping_schema(true); }},
-    {"eval", [] { return mapping_schema(false); }},
-    {"energy", energy_schema},
-    {"train", train_schema},
-    {"tune_run", tune_run_schema},
-    {"tune_bench", tune_bench_schema},
-    {"tune_ledger", tune_ledger_schema},
-    {"tune_layouts", tune_layouts_schema},
-    {"tune_select", tune_select_schema},
-    {"tune_embed", tune_embed_schema},
-    {"tune_generate", tune_generate_schema},
-    {"tune_eval", tune_eval_schema},
-    {"tune_train", tune_train_schema},
-    {"sparse_measure", sparse_measure_schema},
-    {"sparse_mask", sparse_mask_schema},
-    {"sparse_latency", sparse_latency_schema},
-    {"sparse_pack", sparse_pack_schema},
-    {"sparse_sweep", sparse_sweep_schema},
-    {"sparse_simulate", sparse_simulate_schema},
-    {"sparse_design", sparse_design_schema},
-    {"sparse_run", sparse_run_schema},
-    {"sparse_bench", sparse_bench_schema},
-    {"sparse_study", sparse_study_schema},
-    {"sparse_break_even", sparse_break_even_schema},
-    {"sweep", sweep_schema},
-    {"sweep_status", sweep_status_schema},
-    {"place", place_schema},
-    {"validate", validate_schema},
-    {"validate_collectives", validate_collectives_schema},
-    {"check", check_schema},
-    {"graph", graph_schema},
-    {"operators", operators_schema},
-    {"catalog", catalog_schema},
-    {"doctor", doctor_schema},
-    {"sparse_rtl", sparse_rtl_schema},
-    {"explain", explain_schema},
-    {"schema", kinds_schema},
-    {"error", error_schema},
+    {"map", [] { return mapping_document(true).schema(); }},
+    {"eval", [] { return mapping_document(false).schema(); }},
+    {"energy", [] { return energy_document().schema(); }},
+    {"train",
+     [] {
+       return any_of({train_document().schema(), amped_document().schema()});
+     }},
+    {"tune_run", [] { return tune_run_document().schema(); }},
+    {"tune_bench", [] { return tune_bench_document().schema(); }},
+    {"tune_ledger", [] { return tune_ledger_document().schema(); }},
+    {"tune_layouts", [] { return tune_layouts_document().schema(); }},
+    {"tune_select", [] { return tune_select_document().schema(); }},
+    {"tune_embed", [] { return tune_embed_document().schema(); }},
+    {"tune_generate", [] { return tune_generate_document().schema(); }},
+    {"tune_eval", [] { return tune_eval_document().schema(); }},
+    {"tune_train", [] { return tune_train_document().schema(); }},
+    {"sparse_measure", [] { return sparse_measure_document().schema(); }},
+    {"sparse_mask", [] { return sparse_mask_document().schema(); }},
+    {"sparse_latency", [] { return sparse_latency_document().schema(); }},
+    {"sparse_pack", [] { return sparse_pack_document().schema(); }},
+    {"sparse_sweep", [] { return sparse_sweep_document().schema(); }},
+    {"sparse_simulate", [] { return sparse_simulate_document().schema(); }},
+    {"sparse_design", [] { return sparse_design_document().schema(); }},
+    {"sparse_run", [] { return sparse_run_document().schema(); }},
+    {"sparse_bench", [] { return sparse_bench_document().schema(); }},
+    {"sparse_study", [] { return sparse_study_document().schema(); }},
+    {"sparse_break_even", [] { return break_even_document().schema(); }},
+    {"sweep", [] { return sweep_document().schema(); }},
+    {"sweep_status", [] { return sweep_status_document().schema(); }},
+    {"place", [] { return place_document().schema(); }},
+    {"validate", [] { return validate_document().schema(); }},
+    {"validate_collectives", [] { return validate_collectives_document().schema(); }},
+    {"check", [] { return check_document().schema(); }},
+    {"graph", [] { return graph_document().schema(); }},
+    {"operators", [] { return operators_document().schema(); }},
+    {"catalog",
+     [] {
+       return any_of({catalogue_document().schema(), entry_document().schema(), model_document().schema()});
+     }},
+    {"doctor", [] { return doctor_document().schema(); }},
+    {"sparse_rtl", [] { return sparse_rtl_document().schema(); }},
+    {"explain",
+     [] {
+       return any_of({codes_document().schema(), page_document().schema()});
+     }},
+    {"schema", [] { return kinds_document().schema(); }},
+    {"error", [] { return error_document().schema(); }},
 };
 
 Json schema_of(std::string_view name) {

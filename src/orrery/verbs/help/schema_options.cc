@@ -2,8 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/program/verbs.h"
+#include "orrery/cli/command_line.h"
 #include "orrery/verbs/help/json_schema.h"
 #include "orrery/verbs/help/verbs_json.h"
 
@@ -18,7 +17,7 @@ int run_schema(const Arguments& arguments, Console& console) {
   const std::vector<std::string>& names = verbs::schema_names();
   if (kind.empty()) {
     if (console.json) {
-      console.out << verbs::schema_kinds_json(kVersion);
+      console.out << kinds_document().json(names);
     } else {
       for (const std::string& name : names) console.out << name << "\n";
     }

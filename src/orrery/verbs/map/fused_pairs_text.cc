@@ -56,9 +56,9 @@ std::string proven_or_gap(const FusedPair& pair) {
 }
 
 Record<Choice> figures() {
-  return {{"energy_pj", "pJ of both sides, of one instance.", &Choice::energy_pj},
-          {"cycles", "Of both sides, one after the other, of one instance.", &Choice::cycles},
-          {"edp_j_cycles", "Product of the two / 1e12.", &Choice::edp_j_cycles}};
+  return {{"energy_pj", "Energy of both sides, one instance, in pJ.", &Choice::energy_pj},
+          {"cycles", "Cycles of both sides one after the other, one instance.", &Choice::cycles},
+          {"edp_j_cycles", "Energy times cycles, in J*cycles.", &Choice::edp_j_cycles}};
 }
 
 Record<Choice> choice_record() {
@@ -67,19 +67,24 @@ Record<Choice> choice_record() {
   Record<Choice> out = {
       {"level", "Storage at which the matrix is handed over; null: the pair is not fused.",
        [](const Choice& c) { return c.fuse.level.empty() ? std::nullopt : std::optional(c.fuse.level); }},
-      {"no_e_fusion", "As the option.", [](const Choice& c) { return c.fuse.reduction_free; }, when(fused)},
-      {"l_fusion", "As the option.", [](const Choice& c) { return c.fuse.whole; }, when(fused)},
-      {"pay_writeback_in_matmul", "As the option.", [](const Choice& c) { return c.fuse.product_writes; }, when(fused)},
-      {"proven", "Whether both sides are the best of their spaces, or one has no mapping.", &Choice::proven},
-      {"lower_bound", "No two mappings of the sides come to less of what is compared, in its unit.",
-       &Choice::lower_bound, when([](const Choice& c) { return std::isfinite(c.lower_bound); })},
+      {"no_e_fusion", "Whether the choice has `--no-e-fusion`.", [](const Choice& c) { return c.fuse.reduction_free; },
+       when(fused)},
+      {"l_fusion", "Whether the choice has `--l-fusion`.", [](const Choice& c) { return c.fuse.whole; }, when(fused)},
+      {"pay_writeback_in_matmul", "Whether the choice has `--pay-writeback-in-matmul`.",
+       [](const Choice& c) { return c.fuse.product_writes; }, when(fused)},
+      {"proven", "Whether both sides are proven to be the best of their spaces, or one is proven to have no mapping.",
+       &Choice::proven},
+      {"lower_bound", "No two mappings of the sides come to less of the objective, in its unit.", &Choice::lower_bound,
+       when([](const Choice& c) { return std::isfinite(c.lower_bound); })},
       {"without_mapping", "Sides that have no mapping.", &Choice::without,
        when([](const Choice& c) { return !c.found; })}};
   out.add(figures().only(found));
   Record<Choice> held = {
-      {"product_tile_words", "Of the matrix, what all instances of the storage hold at a time for the product.",
+      {"product_tile_words", "Words of the matrix that all instances of the storage hold at a time for the GEMM.",
        &Choice::product_tile_words},
-      {"normalisation_tile_words", "The same for the normalisation; the two need not agree.",
+      {"normalisation_tile_words",
+       "Words of the matrix that all instances of the storage hold at a time for the normalisation; the two need not "
+       "agree.",
        &Choice::normalisation_tile_words}};
   return out.add(held.only([](const Choice& c) { return c.found && !c.fuse.level.empty(); }));
 }
@@ -133,15 +138,15 @@ std::vector<MappedLayer> marked(std::vector<MappedLayer> layers, const std::vect
 Record<FusedPair> fused_pair() {
   return {
       {"product", "Layer that makes the matrix.", &FusedPair::product},
-      {"normalisation", "Layer that takes it.", &FusedPair::normalisation},
-      {"instances", "Of the pair; those of one layer may be in several pairs.", &FusedPair::instances},
+      {"normalisation", "Layer that reads the matrix.", &FusedPair::normalisation},
+      {"instances", "Instances of the pair; those of one layer may belong to several pairs.", &FusedPair::instances},
       {"chosen", "The choice of least total; null where no choice has a mapping.",
        [](const FusedPair& p) { return p.found ? &p.chosen() : nullptr; }, choice_record()},
-      {"proven", "Whether the choice is, and no other one may come to less.", &FusedPair::proven},
-      {"lower_bound", "No choice comes to less of what is compared, in its unit; null: none has a mapping.",
+      {"proven", "Whether it is proven that no other choice comes to less.", &FusedPair::proven},
+      {"lower_bound", "No choice comes to less of the objective, in its unit; null where none has a mapping.",
        [](const FusedPair& p) { return std::isfinite(p.lower_bound) ? std::optional(p.lower_bound) : std::nullopt; }},
-      {"gap", "By what share of its own a choice may at most come to less than the one taken.", gap},
-      {"choices", "All that were compared; the first is not fused.", &FusedPair::choices, choice_record()}};
+      {"gap", "How much less than the chosen one another choice may at most come to, as a share of that.", gap},
+      {"choices", "All choices that were compared; the first one is not fused.", &FusedPair::choices, choice_record()}};
 }
 
 }  // namespace orrery::verbs

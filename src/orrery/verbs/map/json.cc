@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/map/fused_pairs_text.h"
 #include "orrery/verbs/map/loop_nest_text.h"
 #include "orrery/verbs/map/padding_text.h"
@@ -50,8 +48,8 @@ Named<Transfer> transfers(const MappedLayer& layer, const nest::NetworkCost& cos
 
 template <typename T>
 Record<T> name_and_kind(const char* kind, std::string (*name)(const T&)) {
-  return {{"name", "In the architecture.", name},
-          {"kind", "What it is.", [kind](const T&) { return kind; }, OneOf{{kind}}}};
+  return {{"name", "Name in the architecture.", name},
+          {"kind", "Kind of level.", [kind](const T&) { return kind; }, OneOf{{kind}}}};
 }
 
 Record<OfStorage> storage_level() {
@@ -59,25 +57,27 @@ Record<OfStorage> storage_level() {
   using nest::StorageCost;
   using Cost = nest::DataspaceCost;
   const Record<Cost> dataspace = {
-      {"reads", "Words, of one instance.", &Cost::reads},
-      {"fills", "Words, of one instance.", &Cost::fills},
-      {"updates", "Words, of one instance.", &Cost::updates},
-      {"tile_words", "What one instance holds at a time.", &Cost::tile_words},
-      {"partition_words", "What one instance sees over the whole run.", &Cost::partition_words},
-      {"energy_pj", "pJ of all instances, without leakage.", &Cost::energy_pj}};
+      {"reads", "Words read from one instance.", &Cost::reads},
+      {"fills", "Words filled into one instance.", &Cost::fills},
+      {"updates", "Words updated in one instance.", &Cost::updates},
+      {"tile_words", "Words that one instance holds at a time.", &Cost::tile_words},
+      {"partition_words", "Words that one instance sees over the whole run.", &Cost::partition_words},
+      {"energy_pj", "Energy of all instances without leakage, in pJ.", &Cost::energy_pj}};
   Record<OfStorage> out = name_and_kind<OfStorage>("storage", [](const OfStorage& of) { return of.storage().name; });
-  out.add({{"energy_pj", "pJ of all instances, with leakage.", [](const OfStorage& of) { return of.cost().energy_pj; }},
-           {"dataspaces", "Those that it keeps.", kept, dataspace}});
+  out.add({{"energy_pj", "Energy of all instances with leakage, in pJ.",
+            [](const OfStorage& of) { return of.cost().energy_pj; }},
+           {"dataspaces", "Dataspaces that the level keeps.", kept, dataspace}});
   const Record<StorageCost> times = {
-      {"leakage_pj", "pJ of all instances.", &StorageCost::leakage_pj},
-      {"cycles", "What this level alone needs, its bandwidth considered.", &StorageCost::cycles},
-      {"throttle", "Compute cycles that it allows per cycle, at most 1.", &StorageCost::throttle}};
+      {"leakage_pj", "Leakage of all instances, in pJ.", &StorageCost::leakage_pj},
+      {"cycles", "Cycles that this level alone needs with its bandwidth.", &StorageCost::cycles},
+      {"throttle", "Compute cycles that the level's bandwidth allows per cycle, at most 1.", &StorageCost::throttle}};
   out.add(times.of<OfStorage>(&OfStorage::cost));
   return out.add(
-      {{"instances", "On the chip.", [](const OfStorage& of) { return of.storage().instances; }},
-       {"utilized_instances", "In use.", [](const OfStorage& of) { return of.cost().utilized_instances; }},
-       {"fan_out_only", "Whether it stores nothing.", [](const OfStorage& of) { return of.storage().pass_through; }},
-       {"area_um2", "um^2 of one instance; null where it is not known.",
+      {{"instances", "Instances on the chip.", [](const OfStorage& of) { return of.storage().instances; }},
+       {"utilized_instances", "Instances in use.", [](const OfStorage& of) { return of.cost().utilized_instances; }},
+       {"fan_out_only", "Whether the level stores nothing.",
+        [](const OfStorage& of) { return of.storage().pass_through; }},
+       {"area_um2", "Area of one instance, in um^2; null where it is not known.",
         [](const OfStorage& of) { return of.storage().area_um2; }}});
 }
 
@@ -86,17 +86,19 @@ Record<MappedLayer> compute_level() {
   using Cost = nest::ComputeCost;
   const auto unit = [](const MappedLayer& layer) -> const Compute& { return layer.chip.compute; };
   const auto cost = [](const MappedLayer& layer) -> const Cost& { return layer.optimum.evaluation.compute; };
-  const Record<Cost> energy = {{"energy_pj", "pJ of all units, with leakage.", &Cost::energy_pj},
-                               {"dataspaces", "None: units keep nothing.", [](const Cost&) { return Named<bool>(); }},
-                               {"leakage_pj", "pJ of all units.", &Cost::leakage_pj},
-                               {"cycles", "What the units alone need.", &Cost::cycles},
-                               {"operations", "Of all units together.", &Cost::operations}};
+  const Record<Cost> energy = {
+      {"energy_pj", "Energy of all units with leakage, in pJ.", &Cost::energy_pj},
+      {"dataspaces", "Empty: compute units keep nothing.", [](const Cost&) { return Named<bool>(); }},
+      {"leakage_pj", "Leakage of all units, in pJ.", &Cost::leakage_pj},
+      {"cycles", "Cycles that the compute units alone need.", &Cost::cycles},
+      {"operations", "Operations of all units together.", &Cost::operations}};
   Record<MappedLayer> out =
       name_and_kind<MappedLayer>("compute", [](const MappedLayer& layer) { return layer.chip.compute.name; });
   out.add(energy.of<MappedLayer>(cost));
-  return out.add({{"instances", "On the chip.", [=](const MappedLayer& l) { return unit(l).instances; }},
-                  {"utilized_instances", "In use.", [=](const MappedLayer& l) { return cost(l).utilized_instances; }},
-                  {"area_um2", "um^2 of one unit; null where it is not known.",
+  return out.add({{"instances", "Compute units on the chip.", [=](const MappedLayer& l) { return unit(l).instances; }},
+                  {"utilized_instances", "Compute units in use.",
+                   [=](const MappedLayer& l) { return cost(l).utilized_instances; }},
+                  {"area_um2", "Area of one unit, in um^2; null where it is not known.",
                    [=](const MappedLayer& l) { return unit(l).area_um2; }}});
 }
 
@@ -109,17 +111,19 @@ struct OfNetwork {
 };
 
 Record<OfNetwork> network_level() {
-  const Record<Transfer> dataspace = {{"reads", "Words that enter it.", &Transfer::reads},
-                                      {"fills", "Always 0.", [](const Transfer&) { return 0; }},
-                                      {"updates", "Always 0.", [](const Transfer&) { return 0; }},
-                                      {"destinations", "How many each word reaches.", &Transfer::destinations},
-                                      {"energy_pj", "pJ of all instances.", &Transfer::energy_pj}};
+  const Record<Transfer> dataspace = {
+      {"reads", "Words that enter the network.", &Transfer::reads},
+      {"fills", "Always 0.", [](const Transfer&) { return 0; }},
+      {"updates", "Always 0.", [](const Transfer&) { return 0; }},
+      {"destinations", "Destinations that each word reaches.", &Transfer::destinations},
+      {"energy_pj", "Energy of all instances for the dataspace, in pJ.", &Transfer::energy_pj}};
   Record<OfNetwork> out = name_and_kind<OfNetwork>("network", [](const OfNetwork& of) { return of.network().name; });
-  return out.add({{"energy_pj", "pJ of all instances.", [](const OfNetwork& of) { return of.cost().energy_pj; }},
-                  {"dataspaces", "Those that it carries.",
-                   [](const OfNetwork& of) { return transfers(of.layer, of.cost()); }, dataspace},
-                  {"area_um2", "um^2 of one instance; null where it is not known.",
-                   [](const OfNetwork& of) { return of.network().area_um2; }}});
+  return out.add(
+      {{"energy_pj", "Energy of all instances, in pJ.", [](const OfNetwork& of) { return of.cost().energy_pj; }},
+       {"dataspaces", "Dataspaces that the network carries.",
+        [](const OfNetwork& of) { return transfers(of.layer, of.cost()); }, dataspace},
+       {"area_um2", "Area of one instance, in um^2; null where it is not known.",
+        [](const OfNetwork& of) { return of.network().area_um2; }}});
 }
 
 // Storages outer to inner, the compute units, explicit networks.
@@ -190,41 +194,44 @@ std::vector<OfMapping> levels_of(const OfMapping& of) {
 Record<OfMapping> mapping() {
   const Record<OfMapping> level = {
       {"level", "Name of the storage.", [](const OfMapping& of) { return of.layer.chip.storages[of.index].name; }},
-      {"keep", "Dataspaces that it keeps.", kept_names},
-      {"temporal", "Iterations above 1, by dimension.",
+      {"keep", "Dataspaces that the storage keeps.", kept_names},
+      {"temporal", "Iterations of the loops in time, by dimension; those of 1 are left out.",
        [](const OfMapping& of) { return factors(of, of.level().temporal); }},
-      {"temporal_last", "Iterations in the last round of loops that leave a rest, by dimension.",
+      {"temporal_last", "Iterations in the last round of loops that leave a remainder, by dimension.",
        [](const OfMapping& of) { return last_rounds(of, false); },
        when([](const OfMapping& of) { return !of.level().temporal_last.empty(); })},
-      {"permutation", "Of these loops, innermost first.",
+      {"permutation", "Order of the loops in time, innermost first.",
        [](const OfMapping& of) { return names(of, of.level().temporal_order); }},
-      {"spatial", "Instances above 1, by dimension.",
+      {"spatial", "Instances of the loops in space, by dimension; those of 1 are left out.",
        [](const OfMapping& of) { return factors(of, of.level().spatial); }},
-      {"spatial_last", "Instances in the last round of fan-outs that leave a rest, by dimension.",
+      {"spatial_last", "Instances in the last round of fan-outs that leave a remainder, by dimension.",
        [](const OfMapping& of) { return last_rounds(of, true); },
        when([](const OfMapping& of) { return !of.level().spatial_last.empty(); })},
-      {"spatial_permutation", "Of these loops, innermost first.",
+      {"spatial_permutation", "Order of the loops in space, innermost first.",
        [](const OfMapping& of) { return names(of, of.level().spatial_order); }},
-      {"split", "Spatial loops on the X side, from the innermost.",
+      {"split", "Loops in space on the X side, counted from the innermost.",
        [](const OfMapping& of) { return of.level().split; }}};
-  return {{"text", "In one line.", [](const OfMapping& of) { return one_line(of.layer.einsum, of.mapping); }},
-          {"levels", "Outer to inner.", levels_of, level}};
+  return {
+      {"text", "The mapping in one line.", [](const OfMapping& of) { return one_line(of.layer.einsum, of.mapping); }},
+      {"levels", "Loops and dataspaces of each level, outer to inner.", levels_of, level}};
 }
 
 Record<base::Certificate> certificate() {
   Record<base::Certificate> out = proof();
-  return out.add({{"seconds", "Of the search.", &base::Certificate::seconds},
-                  {"pruned", "Partial mappings that an argument ruled out, by argument.", pruned}});
+  return out.add({{"seconds", "Time of the search, in seconds.", &base::Certificate::seconds},
+                  {"pruned", "Partial mappings that were ruled out, by the argument that did it.", pruned}});
 }
 
 Record<Optimum> refusal() {
-  const Record<nest::Conflict> conflict = {{"text", "The constraint, or what the chip has.", &nest::Conflict::text},
-                                           {"where", "Its line; null where it has none.",
-                                            [](const nest::Conflict& c) { return known(c.where); }, location()}};
+  const Record<nest::Conflict> conflict = {
+      {"text", "The constraint, or the property of the chip.", &nest::Conflict::text},
+      {"where", "Its place in a file; null where it has none.", [](const nest::Conflict& c) { return known(c.where); },
+       location()}};
   return {{"infeasible", "Whether it is proven that no mapping is allowed.", &Optimum::infeasible},
-          {"conflicts", "A smallest set of what cannot hold together.", &Optimum::conflicts, conflict},
+          {"conflicts", "A smallest set of constraints and properties that cannot hold together.", &Optimum::conflicts,
+           conflict},
           {"arithmetic", "The sums that fail.", &Optimum::arithmetic},
-          {"mapping", "There is none.", [](const Optimum&) { return nullptr; }}};
+          {"mapping", "Null: no mapping was found.", [](const Optimum&) { return nullptr; }}};
 }
 
 // A mapping beside the optimum: what it costs, how it looks, what is proven of it.
@@ -239,15 +246,13 @@ struct DocumentChoice {
 Record<DocumentChoice> choice() {
   const auto of = [](auto member) { return [member](const DocumentChoice& c) { return c.cost().*member; }; };
   using E = nest::Evaluation;
-  return {{"energy_pj", "pJ.", of(&E::energy_pj)}, {"cycles", "Cycles.", of(&E::cycles)},
-          {"edp_j_cycles", "pJ * cycles / 1e12.", of(&E::edp_j_cycles)},
-          {"utilization", "Share of the compute units' cycles in use.", of(&E::utilization)},
-          {"mapping", "The decision.", &DocumentChoice::mapping, mapping()},
-          {"certificate", "What is proven of it.", [](const DocumentChoice& c) -> const auto& {return c.optimum.certificate;
-}
-, certificate()
-}  // namespace
-};  // namespace orrery::verbs
+  const auto proven = [](const DocumentChoice& c) -> const base::Certificate& { return c.optimum.certificate; };
+  return {{"energy_pj", "Energy of one instance, in pJ.", of(&E::energy_pj)},
+          {"cycles", "Cycles of one instance.", of(&E::cycles)},
+          {"edp_j_cycles", "Energy times cycles of one instance, in J*cycles.", of(&E::edp_j_cycles)},
+          {"utilization", "Share of the compute units' cycles in use, 0 to 1.", of(&E::utilization)},
+          {"mapping", "The mapping.", &DocumentChoice::mapping, mapping()},
+          {"certificate", "What is proven of this mapping.", proven, certificate()}};
 }
 
 std::vector<DocumentChoice> front(const MappedLayer& layer) {
@@ -259,9 +264,10 @@ std::vector<DocumentChoice> front(const MappedLayer& layer) {
 
 Record<MappedLayer> pareto() {
   Record<MappedLayer> out = {
-      {"pareto", "Mappings that no other one matches in energy and cycles and beats in one, energy rising.", front,
-       choice()},
-      {"pareto_complete", "False: a limit ended the search, faster mappings may be missing.",
+      {"pareto", "Mappings that no other one matches in energy and cycles and beats in one of them, by rising energy.",
+       front, choice()},
+      {"pareto_complete",
+       "Whether the front is complete; false: a limit ended the search, and faster mappings may be missing.",
        [](const MappedLayer& l) { return l.front->complete; }}};
   return out.only([](const MappedLayer& l) { return l.front.has_value(); });
 }
@@ -270,21 +276,24 @@ Record<MappedLayer> why() {
   const auto forced = [](const MappedLayer& l) -> const Optimum& { return l.forced->optimum; };
   const auto possible = [](const MappedLayer& l) { return l.forced->optimum.mapping.has_value(); };
   const auto impossible = [](const MappedLayer& l) { return !l.forced->optimum.mapping; };
-  const Record<CostRatio> ratio = {{"energy", "Forced over best.", &CostRatio::energy},
-                                   {"cycles", "Forced over best.", &CostRatio::cycles},
-                                   {"edp", "Forced over best.", &CostRatio::edp}};
-  const Record<LevelDifference> level = {{"name", "Of the level.", &LevelDifference::name},
-                                         {"best_energy_pj", "pJ.", &LevelDifference::best_pj},
-                                         {"forced_energy_pj", "pJ.", &LevelDifference::forced_pj}};
+  const Record<CostRatio> ratio = {
+      {"energy", "Energy of the forced mapping over that of the best one.", &CostRatio::energy},
+      {"cycles", "Cycles of the forced mapping over those of the best one.", &CostRatio::cycles},
+      {"edp", "Energy-delay product of the forced mapping over that of the best one.", &CostRatio::edp}};
+  const Record<LevelDifference> level = {
+      {"name", "Name of the level.", &LevelDifference::name},
+      {"best_energy_pj", "Energy of the level in the best mapping, in pJ.", &LevelDifference::best_pj},
+      {"forced_energy_pj", "Energy of the level in the forced mapping, in pJ.", &LevelDifference::forced_pj}};
   Record<MappedLayer> none = refusal().of<MappedLayer>(forced);
-  none.add({{"certificate", "What is proven of it.", [=](const MappedLayer& l) { return forced(l).certificate; },
-             certificate()}});
+  none.add({{"certificate", "What is proven of the forced choice.",
+             [=](const MappedLayer& l) { return forced(l).certificate; }, certificate()}});
   Record<MappedLayer> some = choice().of<MappedLayer>([](const MappedLayer& l) {
     return DocumentChoice{l, l.forced->optimum};
   });
-  some.add({{"ratio", "What the choice costs.", ratio_to_best, ratio},
-            {"levels", "Outer to inner, those whose energies differ.", level_differences, level}});
-  Record<MappedLayer> out = {{"choice", "As it was forced.", [](const MappedLayer& l) { return l.forced->choice; }}};
+  some.add({{"ratio", "What the forced choice costs.", ratio_to_best, ratio},
+            {"levels", "Levels whose energies differ, outer to inner.", level_differences, level}});
+  Record<MappedLayer> out = {
+      {"choice", "The forced choice, as given to `--why`.", [](const MappedLayer& l) { return l.forced->choice; }}};
   return out.add(none.only(impossible)).add(some.only(possible));
 }
 
@@ -308,26 +317,26 @@ struct Searched {
 // What a search adds to a layer.
 Record<MappedLayer> search() {
   const Record<Certified> certified = {
-      {"agrees", "Null: not checked within the limit.",
+      {"agrees", "Whether the second search came to the same result; null where it did not finish within the limit.",
        [](const Certified& c) { return c.finished ? std::optional(c.agrees) : std::nullopt; }},
-      {"seconds", "Of the check.", &Certified::seconds}};
+      {"seconds", "Time of the second search, in seconds.", &Certified::seconds}};
   Record<Searched> proven = certificate().of<Searched>([](const Searched& s) -> const auto& { return s.certificate; });
   const auto check = [](const Searched& s) -> const Certified& { return *s.check; };
-  proven.add({{"certified", "With `--certify`: what a second search by other means came to.", check, certified,
+  proven.add({{"certified", "With `--certify`: the result of a second search by other means.", check, certified,
                when([](const Searched& s) { return s.check.has_value(); })}});
   Record<MappedLayer> out = {
-      {"objective", "What was made least, in order.",
+      {"objective", "What was minimised, in this order.",
        [](const MappedLayer& l) {
          std::vector<std::string> names;
          for (nest::Metric metric : l.objective) names.emplace_back(metric_name(metric));
          return names;
        },
        OneOf{{"edp", "energy", "delay"}}},
-      {"interrupted", "An interrupt ended the search.", [](const MappedLayer&) { return true; },
+      {"interrupted", "True: an interrupt ended the search.", [](const MappedLayer&) { return true; },
        when([](const MappedLayer& l) { return l.optimum.interrupted; })},
-      {"out_of_memory", "A limit of memory ended the search.", [](const MappedLayer&) { return true; },
+      {"out_of_memory", "True: the memory limit ended the search.", [](const MappedLayer&) { return true; },
        when([](const MappedLayer& l) { return l.optimum.out_of_memory; })},
-      {"certificate", "What is proven of the first objective (J*cycles, pJ or cycles).",
+      {"certificate", "What is proven of the first objective (in J*cycles, pJ or cycles).",
        [](const MappedLayer& l) {
          return Searched{l.optimum.certificate, l.certified};
        },
@@ -356,17 +365,17 @@ struct RoundedDimension {
 // Of a mapping that the layer's own is compared with.
 Record<nest::Evaluation> compared_cost() {
   using E = nest::Evaluation;
-  return {{"energy_pj", "pJ of one instance.", &E::energy_pj},
-          {"cycles", "Of one instance.", &E::cycles},
-          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+  return {{"energy_pj", "Energy of one instance, in pJ.", &E::energy_pj},
+          {"cycles", "Cycles of one instance.", &E::cycles},
+          {"edp_j_cycles", "Energy times cycles of one instance, in J*cycles.", &E::edp_j_cycles}};
 }
 
 Record<MappedLayer> padding() {
   using R = RoundedDimension;
   using E = nest::Evaluation;
-  const Record<R> rounded = {{"dimension", "Its name.", &R::name},
-                             {"from", "The size that it has.", &R::from},
-                             {"to", "The size that is mapped.", &R::to}};
+  const Record<R> rounded = {{"dimension", "Name of the dimension.", &R::name},
+                             {"from", "Size in the layer.", &R::from},
+                             {"to", "Size that is mapped.", &R::to}};
   return {{"rounded", "Dimensions whose size was rounded up; `dimensions` has the rounded sizes.",
            [](const MappedLayer& l) {
              std::vector<R> out;
@@ -378,7 +387,7 @@ Record<MappedLayer> padding() {
           {"work", "Operations of the rounded sizes over those of the layer.",
            [](const MappedLayer& l) { return padded_work(*l.padding); }},
           {"sizes", "Combinations of sizes that were compared.", [](const MappedLayer& l) { return l.padding->sizes; }},
-          {"unrounded", "The best mapping without rounding.",
+          {"unrounded", "Cost of the best mapping without rounding.",
            [](const MappedLayer& l) -> const E& { return *l.padding->unrounded; }, compared_cost(),
            when([](const MappedLayer& l) { return l.padding->unrounded.has_value(); })}};
 }
@@ -386,194 +395,195 @@ Record<MappedLayer> padding() {
 Record<MappedLayer> layer(bool searched) {
   using E = nest::Evaluation;
   const auto optimum = [](const MappedLayer& l) -> const Optimum& { return l.optimum; };
-  const Record<E> cost = {{"energy_pj", "pJ of one instance.", &E::energy_pj},
-                          {"cycles", "Of one instance.", &E::cycles},
+  const Record<E> cost = {{"energy_pj", "Energy of one instance, in pJ.", &E::energy_pj},
+                          {"cycles", "Cycles of one instance.", &E::cycles},
                           {"utilization", "Share of the compute units' cycles in use, 0 to 1.", &E::utilization},
-                          {"edp_j_cycles", "pJ * cycles / 1e12.", &E::edp_j_cycles}};
+                          {"edp_j_cycles", "Energy times cycles of one instance, in J*cycles.", &E::edp_j_cycles}};
   Record<MappedLayer> found =
       cost.of<MappedLayer>([](const MappedLayer& l) -> const E& { return l.optimum.evaluation; });
-  found.add({{"levels", "Outer to inner, then the compute units, then explicit networks.", std::identity(), Levels()},
-             {"bound_by", "The level whose bandwidth makes the run longest, or the compute units.", bound_by},
-             {"mapping", "The decision.",
-              [](const MappedLayer& l) {
-                return OfMapping{l, *l.optimum.mapping};
-              },
-              mapping()}});
+  found.add(
+      {{"levels",
+        "Counts and energies of each level: storages outer to inner, then the compute units, then explicit networks.",
+        std::identity(), Levels()},
+       {"bound_by", "Level whose bandwidth limits the run, or the compute units.", bound_by},
+       {"mapping", "The best mapping that was found, or the given one.",
+        [](const MappedLayer& l) {
+          return OfMapping{l, *l.optimum.mapping};
+        },
+        mapping()}});
   Record<MappedLayer> missing = refusal().of<MappedLayer>(optimum);
   Record<MappedLayer> out = {
-      {"name", "Of the operator or the file.", &MappedLayer::name},
-      {"instances", "Equal copies that run one after the other.", &MappedLayer::instances},
-      {"figures", "Whether energies and areas are those of an ERT, or estimated.",
+      {"name", "Name of the layer: of the operator or the file.", &MappedLayer::name},
+      {"instances", "Equal copies of the layer, which run one after the other.", &MappedLayer::instances},
+      {"figures", "Whether energies and areas are given by an ERT or estimated.",
        [](const MappedLayer& l) { return l.estimates ? "estimated" : "given"; }, OneOf{{"estimated", "given"}}}};
   out.add(found.only(&MappedLayer::found));
   out.add(missing.only([](const MappedLayer& l) { return !l.found(); }));
-  out.add({{"dimensions", "Bounds.", dimensions}});
+  out.add({{"dimensions", "Bounds of the loops, by dimension.", dimensions}});
   out.add(sparse_record());
   if (!searched) return out;
-  out.add({{"padding", "With `--factors padded` or `--pad`: the sizes that were rounded up, and what it costs.",
+  out.add({{"padding", "With `--factors padded` or `--pad`: sizes that were rounded up, and what that costs.",
             std::identity(), padding(), when([](const MappedLayer& l) { return l.padding.has_value(); })}});
-  out.add({{"perfect", "With `--factors imperfect`: the best mapping whose factors leave no rest, if there is one.",
+  out.add({{"perfect",
+            "With `--factors imperfect`: cost of the best mapping whose factors leave no remainder, if there is one.",
             [](const MappedLayer& l) -> const E& { return *l.imperfect->perfect; }, compared_cost(),
             when([](const MappedLayer& l) { return l.imperfect && l.imperfect->perfect.has_value(); })}});
   out.add(search()).add(pareto());
-  return out.add({{"why", "With `--why CHOICE`: the best mapping with it.", std::identity(), why(),
+  return out.add({{"why", "With `--why CHOICE`: the best mapping that has the choice.", std::identity(), why(),
                    when([](const MappedLayer& l) { return l.forced.has_value(); })}});
 }
 
 Record<Totals> totals() {
-  return {{"energy_pj", "Sum of instances * energy.", &Totals::energy_pj},
-          {"cycles", "Sum of instances * cycles.", &Totals::cycles},
-          {"edp_j_cycles", "Product of the two / 1e12.", &Totals::edp_j_cycles},
-          {"edp_seed", "Sum of instances * EDP.", &Totals::edp_seed}};
+  return {{"energy_pj", "Energy of all layers with their instances, in pJ.", &Totals::energy_pj},
+          {"cycles", "Cycles of all layers with their instances.", &Totals::cycles},
+          {"edp_j_cycles", "Total energy times total cycles, in J*cycles.", &Totals::edp_j_cycles},
+          {"edp_seed",
+           "Sum over layers of instances times energy-delay product, in J*cycles, as Timeloop-Experiments ranks.",
+           &Totals::edp_seed}};
 }
 
-const std::vector<MappedLayer>& layers(const MapDocument& document) {
-  return document.mapped->layers;
+const std::vector<MappedLayer>& layers(const Results& document) {
+  return document.mapped.layers;
 }
 
-Totals sum_of(const MapDocument& document) {
-  return verbs::totals(layers(document), document.mapped->attention.rows);
+Totals sum_of(const Results& document) {
+  return verbs::totals(layers(document), document.mapped.attention.rows);
 }
 
 // What an array does in the place of layers.
 Record<ArrayAttention> attention() {
-  const Record<ArrayRow> row = {{"name", "Of the attention; of one head are the figures.", &ArrayRow::name},
-                                {"instances", "Heads that run one after the other.", &ArrayRow::instances},
-                                {"queries", "Of a head.", &ArrayRow::queries},
-                                {"keys", "Of a head.", &ArrayRow::keys},
-                                {"seconds", "On the array.", &ArrayRow::seconds},
-                                {"energy_pj", "pJ.", &ArrayRow::energy_pj},
-                                {"cycles", "Of the chip, in these seconds; rounded up.", &ArrayRow::cycles},
-                                {"edp_j_cycles", "pJ * cycles / 1e12.", &ArrayRow::edp_j_cycles}};
-  return {{"file", "The answer of `sparse simulate`.", [](const ArrayAttention& a) { return a.array.name; }},
-          {"density", "That was simulated.", [](const ArrayAttention& a) { return a.array.density; }},
-          {"cycle_seconds", "Of the chip.", &ArrayAttention::cycle_seconds},
-          {"rows", "Simulated, without proof; the sums count them.", &ArrayAttention::rows, row}};
+  const Record<ArrayRow> row = {{"name", "Name of the attention; the figures are of one head.", &ArrayRow::name},
+                                {"instances", "Heads, which run one after the other.", &ArrayRow::instances},
+                                {"queries", "Queries of a head.", &ArrayRow::queries},
+                                {"keys", "Keys of a head.", &ArrayRow::keys},
+                                {"seconds", "Time on the array, in seconds.", &ArrayRow::seconds},
+                                {"energy_pj", "Energy on the array, in pJ.", &ArrayRow::energy_pj},
+                                {"cycles", "Cycles of the chip in that time, rounded up.", &ArrayRow::cycles},
+                                {"edp_j_cycles", "Energy times cycles, in J*cycles.", &ArrayRow::edp_j_cycles}};
+  return {{"file", "File with the answer of `sparse simulate`.", [](const ArrayAttention& a) { return a.array.name; }},
+          {"density", "Share of the pairs that was kept in the simulation, 0 to 1.",
+           [](const ArrayAttention& a) { return a.array.density; }},
+          {"cycle_seconds", "Time of a cycle of the chip, in seconds.", &ArrayAttention::cycle_seconds},
+          {"rows", "Attentions that the array computes: simulated, without proof; the sums count them.",
+           &ArrayAttention::rows, row}};
 }
 
-std::vector<std::string> unmapped(const MapDocument& document) {
+std::vector<std::string> unmapped(const Results& document) {
   std::vector<std::string> out;
   for (const MappedLayer& layer : layers(document))
     if (!layer.found()) out.push_back(layer.name);
   return out;
 }
 
-bool all_mapped(const MapDocument& document) {
+bool all_mapped(const Results& document) {
   return unmapped(document).empty();
 }
 
-std::optional<Totals> in_all_blocks(const MapDocument& document) {
+std::optional<Totals> in_all_blocks(const Results& document) {
   if (!all_mapped(document)) return std::nullopt;
   return verbs::times(sum_of(document), document.blocks);
 }
 
 // `total` and `model` are what they say or null: sums over some of the layers have names of their own.
-Record<MapDocument> result(bool searched) {
-  using D = MapDocument;
+Record<Results> result(bool searched) {
+  using D = Results;
   const auto some_mapped = [](const D& d) { return !all_mapped(d) && unmapped(d).size() < layers(d).size(); };
   const auto whole_model = [](const D& d) { return d.blocks > 0 && d.selected.empty(); };
   const auto part_of_model = [](const D& d) { return d.blocks > 0 && !d.selected.empty(); };
   Record<D> out = {
-      {"layers", "In the order of the model's operators, or of the files' names.", layers, layer(searched)},
-      {"total", "Of all layers; null where one has no mapping.",
+      {"layers", "Layers, in the order of the model's operators or of the files' names.", layers, layer(searched)},
+      {"total", "Totals of all layers; null where one has no mapping.",
        [](const D& d) { return all_mapped(d) ? std::optional(sum_of(d)) : std::nullopt; }, totals()},
-      {"total_of_mapped", "Where `total` is null: of the layers that have a mapping, if any.",
+      {"total_of_mapped", "Where `total` is null: totals of the layers that have a mapping.",
        [](const D& d) { return sum_of(d); }, totals(), when(some_mapped)},
       {"unmapped", "Where `total` is null: names of the layers without a mapping.", unmapped,
        when([](const D& d) { return !all_mapped(d); })},
-      {"blocks", "With `--model`: equal blocks of it.", &D::blocks, when([](const D& d) { return d.blocks > 0; })},
-      {"model", "With `--model`: of all blocks one after the other; null where `total` is.", in_all_blocks, totals(),
-       when(whole_model)},
-      {"selection", "With `--layer`: its name.", &D::selected, when(part_of_model)},
-      {"selection_in_all_blocks", "With `--layer`: its totals in all blocks.", in_all_blocks, totals(),
-       when(part_of_model)}};
+      {"blocks", "With `--model`: number of equal blocks of the model.", &D::blocks,
+       when([](const D& d) { return d.blocks > 0; })},
+      {"model", "With `--model`: totals of all blocks one after the other; null where `total` is.", in_all_blocks,
+       totals(), when(whole_model)},
+      {"selection", "With `--layer`: name of the layer.", &D::selected, when(part_of_model)},
+      {"selection_in_all_blocks", "With `--layer`: totals of the layer in all blocks of the model.", in_all_blocks,
+       totals(), when(part_of_model)}};
   if (!searched) return out;
-  const auto array = [](const D& d) -> const ArrayAttention& { return d.mapped->attention; };
-  const auto fused = [](const D& d) -> const std::vector<FusedPair>& { return *d.fused; };
-  const auto has_fused = [](const D& d) { return d.fused != nullptr && !d.fused->empty(); };
-  out.add({{"fused_pairs", "With `--fuse auto`: what was chosen of each pair, and from what.", fused, fused_pair(),
-            when(has_fused)}});
-  const auto has_array = [](const D& d) { return !d.mapped->attention.rows.empty(); };
-  out.add({{"attention_array", "With `--attention-array`: what it does in the place of layers.", array, attention(),
-            when(has_array)}});
+  const auto array = [](const D& d) -> const ArrayAttention& { return d.mapped.attention; };
+  const auto fused = [](const D& d) -> const std::vector<FusedPair>& { return d.fused; };
+  const auto has_fused = [](const D& d) { return !d.fused.empty(); };
+  out.add({{"fused_pairs", "With `--fuse auto`: the choice for each pair, and the choices it was made from.", fused,
+            fused_pair(), when(has_fused)}});
+  const auto has_array = [](const D& d) { return !d.mapped.attention.rows.empty(); };
+  out.add({{"attention_array", "With `--attention-array`: what the array computes in the place of layers.", array,
+            attention(), when(has_array)}});
   Record<D> only_front = pareto().of<D>([](const D& d) -> const auto& { return layers(d)[0]; });
   return out.add(only_front.only([](const D& d) { return layers(d).size() == 1; }));
 }
 
 // What all layers together prove.
-Record<MapDocument> summary() {
+Record<Results> summary() {
   const auto sum = [](auto member) {
-    return [member](const MapDocument& d) {
+    return [member](const Results& d) {
       base::Certificate out;
       for (const MappedLayer& each : layers(d)) out.*member += each.optimum.certificate.*member;
       return out.*member;
     };
   };
-  return {{"optimal", "Whether every layer's is.",
-           [](const MapDocument& d) {
+  return {{"optimal", "Whether the mapping of every layer is proven to be optimal.",
+           [](const Results& d) {
              return std::all_of(layers(d).begin(), layers(d).end(),
                                 [](const MappedLayer& l) { return l.optimum.certificate.optimal; });
            }},
-          {"gap", "The largest.",
-           [](const MapDocument& d) {
+          {"gap", "Largest gap of any layer, as a share.",
+           [](const Results& d) {
              double gap = 0;
              for (const MappedLayer& each : layers(d)) gap = std::max(gap, each.optimum.certificate.gap);
              return gap;
            }},
-          {"space", "Sum.", sum(&base::Certificate::space)},
-          {"evaluated", "Sum.", sum(&base::Certificate::evaluated)},
-          {"seconds", "Sum.", sum(&base::Certificate::seconds)}};
+          {"space", "Allowed mappings of all layers, before capacities are checked.", sum(&base::Certificate::space)},
+          {"evaluated", "Mappings of all layers that were evaluated one by one.", sum(&base::Certificate::evaluated)},
+          {"seconds", "Time of all searches, in seconds.", sum(&base::Certificate::seconds)}};
 }
 
 Record<MappedWork> work() {
   using Work = MappedWork;
   const Record<Work::Left> left = {
-      {"what", "In words.", &Work::Left::what},
-      {"flop", "Two for a multiply-accumulate; null: it is no product of matrices.", &Work::Left::flop},
-      {"share", "Of the products of the mapped and of these; null as `flop`.", &Work::Left::share}};
-  return {
-      {"model", "As it was named.", &Work::model},
-      {"family", "Its `model_type`.", &Work::family},
-      {"phase", "What of it runs.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
-      {"batch", "Sequences.", &Work::batch},
-      {"tokens", "Of each, those that are new: the whole of a prefill, the drafted of `verify`.", &Work::tokens},
-      {"cached_tokens", "Of each, those that went before.", &Work::cached},
-      {"max_positions", "Tokens of a sequence that the model takes; more are mapped as well. Null: it does not say.",
-       &Work::max_positions},
-      {"layers", "Blocks that run.", &Work::layers},
-      {"left_out", "What of it is not mapped.", &Work::left_out, left}};
-}
-
-Record<MapDocument> answer(bool searched) {
-  const Record<MapDocument> figures = {{"result", "The figures.", std::identity(), result(searched)}};
-  Record<MapDocument> parts = figures;
-  if (searched) {
-    parts = {{"config", "With `--model`: what was mapped, and what was not.",
-              [](const MapDocument& d) -> const MappedWork& { return *d.work; }, work(),
-              when([](const MapDocument& d) { return d.work != nullptr; })}};
-    parts.add(figures);
-  }
-  if (searched)
-    parts.add(
-        {{"certificate", "What all layers together prove.", std::identity(), summary(), when([](const MapDocument& d) {
-            return std::any_of(layers(d).begin(), layers(d).end(), std::mem_fn(&MappedLayer::searched));
-          })}});
-  return document<MapDocument>(
-      searched ? "map" : "eval", kCompat | kInputs | kWarnings | kTiming,
-      [](const MapDocument& d) {
-        return Envelope{d.version, d.compat, &d.mapped->inputs, &d.mapped->warnings, d.seconds};
-      },
-      parts);
+      {"what", "What is left out, in words.", &Work::Left::what},
+      {"flop", "Floating-point operations, two for a multiply-accumulate; null where it is no GEMM.",
+       &Work::Left::flop},
+      {"share", "Its share of the operations of all GEMMs, mapped or not, 0 to 1; null where it is no GEMM.",
+       &Work::Left::share}};
+  return {{"model", "The model as it was given to `--model`.", &Work::model},
+          {"family", "Family of the model: its `model_type`.", &Work::family},
+          {"phase", "Phase of the model that is mapped.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
+          {"batch", "Sequences of a batch.", &Work::batch},
+          {"tokens", "New tokens of each sequence: all of a prefill, the drafted ones of `verify`.", &Work::tokens},
+          {"cached_tokens", "Tokens of each sequence that went before.", &Work::cached},
+          {"max_positions",
+           "Most tokens of a sequence that the model is made for, though more are mapped as well; null where the model "
+           "does not say.",
+           &Work::max_positions},
+          {"layers", "Blocks that run.", &Work::layers},
+          {"left_out", "Parts of the model that are not mapped.", &Work::left_out, left}};
 }
 
 }  // namespace
 
-std::string map_json(const MapDocument& document) {
-  return text(answer(document.verb == "map").json(document));
-}
-
-Json mapping_schema(bool searched) {
-  return answer(searched).schema();
+Document<Results> mapping_document(bool searched) {
+  const Record<Results> figures = {
+      {"result", "Layers, their mappings and costs, and totals.", std::identity(), result(searched)}};
+  Record<Results> keys({});
+  if (searched)
+    keys.add({{"config", "With `--model`: what of the model was mapped, and what was not.",
+               [](const Results& r) -> const MappedWork& { return *r.work; }, work(),
+               when([](const Results& r) { return r.work.has_value(); })}});
+  keys.add(figures);
+  if (searched)
+    keys.add({{"certificate", "What is proven of all layers together.", std::identity(), summary(),
+               when([](const Results& r) {
+                 return std::any_of(layers(r).begin(), layers(r).end(), std::mem_fn(&MappedLayer::searched));
+               })}});
+  return {searched ? "map" : "eval", keys, kCompat | kInputs | kWarnings | kTiming, [](const Results& r) {
+            return Envelope{.compat = r.compat, .inputs = &r.mapped.inputs, .warnings = &r.mapped.warnings};
+          }};
 }
 
 }  // namespace orrery::verbs

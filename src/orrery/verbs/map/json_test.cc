@@ -12,14 +12,11 @@ namespace {
 
 using nlohmann::json;
 
-json document(const MappedModel& mapped, base::Count blocks = 0, std::string verb = "map") {
-  MapDocument request;
-  request.verb = std::move(verb);
-  request.version = "9.9.9";
-  request.mapped = &mapped;
-  request.blocks = blocks;
-  request.seconds = 1.5;
-  return checked(map_json(request));
+json document(const MappedModel& mapped, base::Count blocks = 0, const std::string& verb = "map") {
+  Results results;
+  results.mapped = mapped;
+  results.blocks = blocks;
+  return checked(mapping_document(verb == "map"), results, 1.5);
 }
 
 TEST(MapJson, HasTheKeysOfTheContract) {
@@ -28,7 +25,7 @@ TEST(MapJson, HasTheKeysOfTheContract) {
   mapped.inputs = {{"a.yaml", "00ff"}};
   const json out = document(mapped);
   EXPECT_EQ(out["schema"], "orrery.map/1");
-  EXPECT_EQ(out["version"], "9.9.9");
+  EXPECT_EQ(out["version"], base::kVersion);
   EXPECT_EQ(out["inputs"], json::parse(R"([{"name": "a.yaml", "hash": "00ff"}])"));
   EXPECT_EQ(out["timing"]["seconds"], 1.5);
   EXPECT_EQ(out["certificate"]["optimal"], true);
@@ -122,11 +119,11 @@ TEST(MapJson, RowsOfAnArrayStandBesideTheLayersAndInAllSums) {
 TEST(MapJson, TotalsOfOneLayerOfAModelAreNotCalledTheModels) {
   MappedModel mapped;
   mapped.layers = {example_layer()};
-  MapDocument request;
-  request.mapped = &mapped;
+  Results request;
+  request.mapped = mapped;
   request.blocks = 24;
   request.selected = "FF2";
-  const json result = checked(map_json(request))["result"];
+  const json result = checked(mapping_document(true), request)["result"];
   EXPECT_FALSE(result.contains("model"));
   EXPECT_EQ(result["selection"], "FF2");
   EXPECT_EQ(result["selection_in_all_blocks"]["cycles"], 24 * result["total"]["cycles"].get<base::Count>());

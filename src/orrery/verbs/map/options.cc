@@ -1,3 +1,5 @@
+#include "orrery/verbs/map/options.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -5,17 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/program/verbs.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {
@@ -112,7 +108,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
   line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   line.count("--batch", options.request.batch, "Sequences at a time; default 1");
-  line.meant("--phase", "NAME", "Of a model: prefill (default), decode (a token after a cache), verify (drafted ones)",
+  line.meant("--phase", "NAME", "Phase of a model: prefill (default), decode (one token after a cache), verify (drafted tokens)",
              [&options](const std::string& text) {
                static const std::vector<std::string> names = {"prefill", "decode", "verify"};
                if (std::find(names.begin(), names.end(), text) == names.end())
@@ -125,15 +121,14 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
   line.text("--fuse-at", options.request.fuse.level, "LEVEL",
-            "Hand a product's result to a normalisation, or take it over, at this storage; each side for itself");
+            "Fuse GEMM and normalisation: the result is handed over at this storage; each side is mapped by itself");
   line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
               "-nef: with --fuse-at, leave the reduction's loops free");
   line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
   line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
-              "-pwim: with --fuse-at, the product writes its result back, not the normalisation");
+              "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
   line.meant("--fuse", "NAME",
-             "auto: fuse each product with its normalisation where and how the two cost least, or not; all choices are "
-             "compared",
+             "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
              [&options](const std::string& text) {
                if (text != "auto")
                  misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
@@ -143,7 +138,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.offer("--fuse", {"auto"});
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
-  line.meant_each("--gemm", "M,K,N", "A matrix product: M x K times K x N (repeatable)", false,
+  line.meant_each("--gemm", "M,K,N", "A GEMM: M x K times K x N (repeatable)", false,
                   [&options](const std::string& text) { options.request.gemms.push_back(gemm(text)); });
   declare_templates(line, options.request, ", or the size of a dimension that an ONNX model leaves open");
   declare_unfold(line, options.request.unfold);
@@ -161,8 +156,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.meant("--factors", "NAME",
-             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles "
-             "may leave a rest",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles may leave a remainder",
              [&options](const std::string& text) { options.request.search.factors = factors(text); });
   line.offer("--factors", {"perfect", "padded", "imperfect"});
   line.meant_each("--pad", "DIM=SIZE",
@@ -213,33 +207,20 @@ int run_map(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
   require_alone(options.request.search);
-  const base::Stopwatch clock;
-  check_results_folder(options);
   MapRequest& request = options.request;
   request.search.model = request.compat.defects;
-  Results results;
-  {
-    std::optional<InterruptGuard> interrupt;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine line(console);
+  return run_mapping(console, request, options, true, [&](Run& run) {
+    request.interruptible = run.interruptible();
     request.search.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
-      if (line.wanted()) line.show(fmt::format("{}/{} layers mapped, last {}", done, all, name));
+      run.show("{}/{} layers mapped, last {}", done, all, name);
     };
     request.search.searching = [&](const std::string& name, double best, double bound) {
-      if (line.wanted()) line.show(progress_text(name, request.search.objective, best, bound));
+      run.show("{}", progress_text(name, request.search.objective, best, bound));
     };
-    if (options.choose_fusion) {
-      FusedAnswer answer = verbs::map_with_chosen_fusion(request);
-      static_cast<MapAnswer&>(results) = std::move(answer.map);
-      results.fused = std::move(answer.fused);
-    } else {
-      static_cast<MapAnswer&>(results) = verbs::map(request);
-    }
-  }
-  results.verb = "map";
-  results.close_look = results.mapped.layers.size() == 1;
-  results.seconds = clock.seconds();
-  return present(results, request, options, console);
+    if (!options.choose_fusion) return Results{map(request)};
+    FusedAnswer answer = map_with_chosen_fusion(request);
+    return Results{std::move(answer.map), std::move(answer.fused)};
+  });
 }
 
 }  // namespace orrery::verbs

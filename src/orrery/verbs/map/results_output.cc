@@ -1,29 +1,23 @@
 #include "orrery/verbs/map/results_output.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/inputs/layers/timeloop_files.h"
-#include "orrery/present/text_table.h"
-#include "orrery/verbs/map/front_table.h"
 #include "orrery/verbs/map/fused_pairs_text.h"
 #include "orrery/verbs/map/infeasible_text.h"
 #include "orrery/verbs/map/json.h"
 #include "orrery/verbs/map/loop_nest_text.h"
 #include "orrery/verbs/map/padding_text.h"
 #include "orrery/verbs/map/sparse_layer_text.h"
+#include "orrery/verbs/map/table.h"
 #include "orrery/verbs/map/why_text.h"
 
 namespace orrery::verbs {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A layer's name as a folder: no separators, no surprises.
 std::string folder_name(const std::string& name) {
@@ -35,21 +29,21 @@ std::string folder_name(const std::string& name) {
   return out.empty() || out[0] == '.' ? "layer" + out : out;
 }
 
-// One layer: its files in `directory`; several: a folder each. result.json holds all of them.
-void write_results(const Results& results, const DocumentRequest& documents, const OutputFolder& output,
-                   const std::string& json) {
-  const fs::path directory = output.directory;
-  write_files(directory.string(), {{"result.json", json}});
+// One layer: its files in the folder; several: a folder each. result.json holds all of them.
+std::vector<OutputFile> files_of(const Results& results, const DocumentRequest& documents) {
+  std::vector<OutputFile> files;
   std::set<std::string> taken;
   for (const MappedLayer& layer : results.mapped.layers) {
-    fs::path place = directory;
+    std::string place;
     if (results.mapped.layers.size() > 1) {
-      std::string name = folder_name(layer.name);
-      for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", folder_name(layer.name), n);
-      place /= name;
+      place = folder_name(layer.name);
+      for (int n = 2; !taken.insert(place).second; ++n) place = fmt::format("{}_{}", folder_name(layer.name), n);
+      place += '/';
     }
-    write_files(place.string(), verbs::timeloop_files(layer, documents.compat.defects.no_area_in_summary));
+    for (OutputFile& file : timeloop_files(layer, documents.compat.defects.no_area_in_summary))
+      files.push_back({place + file.name, std::move(file.text)});
   }
+  return files;
 }
 
 std::string certified_lines(const std::vector<MappedLayer>& layers) {
@@ -73,9 +67,10 @@ bool interrupted(const MappedLayer& layer) {
   return layer.front && (layer.front->interrupted);
 }
 
-int exit_code(const std::vector<MappedLayer>& layers) {
-  bool no = false, limit = false;
-  for (const MappedLayer& layer : layers) {
+int exit_code(const Results& results) {
+  bool no = false;
+  bool limit = !std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::proven));
+  for (const MappedLayer& layer : results.mapped.layers) {
     if (interrupted(layer)) return kInterrupted;
     no = no || layer.optimum.infeasible || (layer.forced && layer.forced->optimum.infeasible);
     limit = limit || (layer.searched && unproven(layer.optimum)) || (layer.forced && unproven(layer.forced->optimum)) ||
@@ -84,7 +79,15 @@ int exit_code(const std::vector<MappedLayer>& layers) {
   return no ? kNo : limit ? kLimit : kDone;
 }
 
-}  // namespace
+Outcome outcome_of_mapping(const Results& results, const Run&) {
+  Outcome out{exit_code(results)};
+  for (const MappedLayer& layer : results.mapped.layers)
+    if (!layer.found())
+      out.reasons.push_back(explain_no_mapping(layer));
+    else if (layer.forced && !layer.forced->optimum.mapping)
+      out.reasons.push_back(explain_no_forced_mapping(layer));
+  return out;
+}
 
 std::vector<std::string> compat_names(const DocumentRequest& documents) {
   std::vector<std::string> names = documents.compat.names;
@@ -93,64 +96,47 @@ std::vector<std::string> compat_names(const DocumentRequest& documents) {
   return names;
 }
 
-void check_results_folder(const OutputFolder& output) {
-  check_folder(output.directory, output.force, {"result.json", "map.yaml", "map.txt", "stats.txt"});
+// `close_look`: with the loop nest and the energies of each layer.
+std::string results_table(const Results& results, bool close_look) {
+  const std::vector<MappedLayer>& layers = results.mapped.layers;
+  std::string out = results.title.empty() ? "" : results.title + "\n\n";
+  out += model_table(results.fused.empty() ? layers : marked(layers, results.fused),
+                     std::max<base::Count>(1, results.blocks), results.selected, results.mapped.attention);
+  if (results.work && results.selected.empty()) out += left_out_line(*results.work);
+  for (const MappedLayer& layer : layers) {
+    if (close_look && layer.found()) out += "\n" + layer_view(layer);
+    if (close_look && layer.sparse) out += "\n" + sparse_view(layer);
+  }
+  for (const MappedLayer& layer : layers) {
+    if (layer.front) out += "\n" + front_table(layer);
+    if (layer.forced && layer.forced->optimum.mapping) out += "\n" + why_view(layer);
+  }
+  if (!results.fused.empty()) out += "\n" + fused_table(results.fused);
+  for (const std::string& lines : {padding_lines(layers), certified_lines(layers)})
+    if (!lines.empty()) out += "\n" + lines;
+  return out;
 }
 
-int present(const Results& results, const DocumentRequest& documents, const OutputFolder& output,
-            const Console& console) {
-  const std::vector<MappedLayer>& layers = results.mapped.layers;
-  report(console, results.mapped.warnings.all());
+}  // namespace
 
-  MapDocument document;
-  document.verb = results.verb;
-  document.version = kVersion;
-  document.mapped = &results.mapped;
-  document.blocks = results.blocks;
-  document.fused = &results.fused;
-  document.work = results.work ? &*results.work : nullptr;
-  document.selected = results.selected;
-  document.seconds = results.seconds;
-  document.compat = compat_names(documents);
-  std::string json;
-  if (console.json || !output.directory.empty()) json = verbs::map_json(document);
-
-  // Before printing: a folder that cannot be written is a refusal, of which --json prints a document as well.
-  if (!output.directory.empty()) write_results(results, documents, output, json);
-  if (console.json) {
-    console.out << json;
-  } else {
-    if (!results.title.empty()) console.out << results.title << "\n\n";
-    console.out << verbs::model_table(results.fused.empty() ? layers : verbs::marked(layers, results.fused),
-                                      std::max<base::Count>(1, results.blocks), results.selected,
-                                      results.mapped.attention);
-    if (results.work && results.selected.empty()) console.out << verbs::left_out_line(*results.work);
-    for (const MappedLayer& layer : layers) {
-      if (results.close_look && layer.found()) console.out << "\n" << verbs::layer_view(layer);
-      if (results.close_look && layer.sparse) console.out << "\n" << verbs::sparse_view(layer);
-    }
-    for (const MappedLayer& layer : layers) {
-      if (layer.front) console.out << "\n" << verbs::front_table(layer);
-      if (layer.forced && layer.forced->optimum.mapping) console.out << "\n" << verbs::why_view(layer);
-    }
-    if (!results.fused.empty()) console.out << "\n" << verbs::fused_table(results.fused);
-    const std::string padded = verbs::padding_lines(layers);
-    if (!padded.empty()) console.out << "\n" << padded;
-    const std::string certified = certified_lines(layers);
-    if (!certified.empty()) console.out << "\n" << certified;
-  }
-  console.out << std::flush;
-  base::Diagnostics unmapped;
-  for (const MappedLayer& layer : layers)
-    if (!layer.found()) {
-      unmapped.add(verbs::explain_no_mapping(layer));
-    } else if (layer.forced && !layer.forced->optimum.mapping) {
-      unmapped.add(verbs::explain_no_forced_mapping(layer));
-    }
-  report(console, unmapped.all());
-  const int code = exit_code(layers);
-  const bool proven = std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::proven));
-  return code == kDone && !proven ? kLimit : code;
+int run_mapping(const Console& console, const DocumentRequest& documents, const OutputFolder& output, bool searched,
+                const std::function<Results(Run&)>& answer) {
+  return run_verb<Results>(console,
+                           {.answer =
+                                [&](Run& run) {
+                                  Results results = answer(run);
+                                  results.compat = compat_names(documents);
+                                  return results;
+                                },
+                            .document = [&] { return mapping_document(searched); },
+                            .table =
+                                [&](const Results& results) {
+                                  return results_table(results, !searched || results.mapped.layers.size() == 1);
+                                },
+                            .folder = output,
+                            .names = {"result.json", "map.yaml", "map.txt", "stats.txt"},
+                            .folder_files = [&](const Results& results) { return files_of(results, documents); },
+                            .outcome = outcome_of_mapping});
 }
 
 }  // namespace orrery::verbs

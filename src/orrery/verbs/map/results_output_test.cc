@@ -24,7 +24,7 @@ Printed shown(const Results& results, const OutputFolder& output = {}, bool quie
   std::ostringstream out, err;
   const Console console{out, err, false, false, quiet};
   Printed printed;
-  printed.code = present(results, {}, output, console);
+  printed.code = run_mapping(console, {}, output, true, [&](Run&) { return results; });
   printed.out = out.str();
   printed.err = err.str();
   return printed;
@@ -32,7 +32,6 @@ Printed shown(const Results& results, const OutputFolder& output = {}, bool quie
 
 Results results_of(std::vector<MappedLayer> layers) {
   Results results;
-  results.verb = "map";
   results.mapped.layers = std::move(layers);
   return results;
 }
@@ -91,11 +90,11 @@ TEST_F(ResultsFolder, OneLayerIsWrittenFlatAndSeveralInAFolderEach) {
 }
 
 TEST_F(ResultsFolder, EarlierResultsAreKeptUnlessForced) {
-  EXPECT_NO_THROW(check_results_folder(output_));
-  shown(results_of({verbs::example_layer()}), output_);
-  EXPECT_THROW(check_results_folder(output_), base::InputError);
+  const Results results = results_of({verbs::example_layer()});
+  shown(results, output_);
+  EXPECT_EQ(base::refused([&] { shown(results, output_); }).at(0).code, "O1104");
   output_.force = true;
-  EXPECT_NO_THROW(check_results_folder(output_));
+  EXPECT_NO_THROW(shown(results, output_));
 }
 
 TEST_F(ResultsFolder, AFileInTheWayIsSaid) {

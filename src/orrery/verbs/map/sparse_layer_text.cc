@@ -39,35 +39,37 @@ std::vector<Storage> storages(const MappedLayer& layer) {
 }
 
 Record<SplitCount> split() {
-  return {{"actual", "Those that happen.", &SplitCount::actual},
-          {"gated", "Left out; their time passes.", &SplitCount::gated},
-          {"skipped", "Left out, and their time saved.", &SplitCount::skipped}};
+  return {{"actual", "Operations that happen.", &SplitCount::actual},
+          {"gated", "Operations left out whose time passes all the same.", &SplitCount::gated},
+          {"skipped", "Operations left out whose time is saved.", &SplitCount::skipped}};
 }
 
 Record<SplitUnits> split_units() {
-  const Record<RankCount> rank = {{"metadata", "Units.", &RankCount::metadata},
-                                  {"payload", "Units that lead to the rank inside.", &RankCount::payload}};
-  return {{"actual", "By rank, innermost first.", &SplitUnits::actual, rank},
-          {"gated", "Likewise.", &SplitUnits::gated, rank},
-          {"skipped", "Likewise.", &SplitUnits::skipped, rank}};
+  const Record<RankCount> rank = {{"metadata", "Units of metadata.", &RankCount::metadata},
+                                  {"payload", "Units that point to the next rank inwards.", &RankCount::payload}};
+  return {{"actual", "Accesses that happen, by rank, innermost first.", &SplitUnits::actual, rank},
+          {"gated", "Accesses left out whose time passes all the same, by rank, innermost first.", &SplitUnits::gated,
+           rank},
+          {"skipped", "Accesses left out whose time is saved, by rank, innermost first.", &SplitUnits::skipped, rank}};
 }
 
 Record<SparseUse> use() {
-  return {{"format", "Its ranks, outermost first; empty: every word, without metadata.", &SparseUse::format},
-          {"density", "Mean share of nonzeros in the tiles that come here.", &SparseUse::density},
-          {"share", "Of the instances in use, those that hold a tile with a nonzero.", &SparseUse::share},
-          {"most_words", "That one instance stores.", &SparseUse::most_words},
-          {"most_metadata_bits", "That one instance stores.", &SparseUse::most_metadata_bits},
-          {"reads", "Words of one such instance.", &SparseUse::reads, split()},
-          {"fills", "Likewise.", &SparseUse::fills, split()},
-          {"updates", "Likewise.", &SparseUse::updates, split()},
-          {"metadata_reads", "Of one such instance.", &SparseUse::metadata_reads, split_units()},
-          {"metadata_fills", "Likewise.", &SparseUse::metadata_fills, split_units()},
-          {"metadata_updates", "Likewise.", &SparseUse::metadata_updates, split_units()},
+  return {{"format", "Ranks of the compressed format, outermost first; empty: every word is stored, without metadata.",
+           &SparseUse::format},
+          {"density", "Mean share of nonzeros in the tiles of the level, 0 to 1.", &SparseUse::density},
+          {"share", "Share of the instances in use that hold a tile with a nonzero, 0 to 1.", &SparseUse::share},
+          {"most_words", "Most words that one instance stores.", &SparseUse::most_words},
+          {"most_metadata_bits", "Most bits of metadata that one instance stores.", &SparseUse::most_metadata_bits},
+          {"reads", "Words read from one instance.", &SparseUse::reads, split()},
+          {"fills", "Words filled into one instance.", &SparseUse::fills, split()},
+          {"updates", "Words updated in one instance.", &SparseUse::updates, split()},
+          {"metadata_reads", "Metadata read from one instance.", &SparseUse::metadata_reads, split_units()},
+          {"metadata_fills", "Metadata filled into one instance.", &SparseUse::metadata_fills, split_units()},
+          {"metadata_updates", "Metadata updated in one instance.", &SparseUse::metadata_updates, split_units()},
           {"compressions", "Words that are compressed on their way outwards.", &SparseUse::compressions},
           {"decompressions", "Words that are decompressed on their way inwards.", &SparseUse::decompressions},
-          {"data_pj", "pJ of all instances.", &SparseUse::data_pj},
-          {"metadata_pj", "pJ of all instances.", &SparseUse::metadata_pj}};
+          {"data_pj", "Energy of data in all instances, in pJ.", &SparseUse::data_pj},
+          {"metadata_pj", "Energy of metadata in all instances, in pJ.", &SparseUse::metadata_pj}};
 }
 
 // One unit for a column.
@@ -122,14 +124,15 @@ std::string sparse_view(const MappedLayer& layer) {
 }
 
 Record<MappedLayer> sparse_record() {
-  const Record<Storage> storage = {{"name", "In the architecture.", &Storage::name},
-                                   {"dataspaces", "Those that it keeps.", &Storage::tensors, use()}};
+  const Record<Storage> storage = {{"name", "Name in the architecture.", &Storage::name},
+                                   {"dataspaces", "Dataspaces that the storage keeps.", &Storage::tensors, use()}};
   const Record<MappedLayer> inside = {
-      {"dense_operations", "Of the dense problem.", [](const MappedLayer& l) { return l.sparse->compute.dense; }},
-      {"operations", "Those that are left.",
+      {"dense_operations", "Operations of the dense problem.",
+       [](const MappedLayer& l) { return l.sparse->compute.dense; }},
+      {"operations", "Operations that are left.",
        [](const MappedLayer& l) -> const SplitCount& { return l.sparse->compute.operations; }, split()},
-      {"storages", "Outer to inner.", storages, storage}};
-  return {{"sparse", "What zeros save, on hardware that knows them.", std::identity(), inside,
+      {"storages", "Storages, outer to inner.", storages, storage}};
+  return {{"sparse", "What zeros save on hardware that makes use of them.", std::identity(), inside,
            when([](const MappedLayer& l) { return l.sparse != nullptr; })}};
 }
 

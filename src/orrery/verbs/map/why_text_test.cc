@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/verbs/map/example_layer_test_util.h"
-#include "orrery/verbs/map/front_table.h"
+#include "orrery/verbs/map/table.h"
 
 namespace orrery::verbs {
 namespace {

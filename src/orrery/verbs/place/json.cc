@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/place/table.h"
 
 namespace orrery::verbs {
@@ -30,41 +28,41 @@ struct Configured {
 
 Record<Configured> configuration() {
   using C = ConfigurationCost;
-  const Record<CoreChoice> cores = {{"cores", "lanes x stages", &CoreChoice::cores},
-                                    {"lanes", "Along M.", &CoreChoice::lanes},
-                                    {"stages", "Along N.", &CoreChoice::stages}};
+  const Record<CoreChoice> cores = {{"cores", "Cores of the kernel: lanes x stages.", &CoreChoice::cores},
+                                    {"lanes", "Cores side by side along M.", &CoreChoice::lanes},
+                                    {"stages", "Cores one after the other along N.", &CoreChoice::stages}};
   const Record<C> figures = {
-      {"kernel_ids", "The same as ids of the graph, from 1.",
+      {"kernel_ids", "Numbers of the kernels that run together, from 1.",
        [](const C& c) {
          std::vector<int> ids = c.kernels;
          for (int& id : ids) ++id;
          return ids;
        }},
-      {"compute_ns", "Of a pass over one sequence, all tiles.", &C::compute_ns},
-      {"memory_ns", "DRAM traffic of a pass.", &C::memory_ns},
-      {"network_ns", "Communication of a pass.", &C::network_ns},
-      {"ii_ns", "Initiation interval: from one pass to the next.", &C::interval_ns},
-      {"bound", "What limits it; null where it is empty.",
+      {"compute_ns", "Computing time of a pass over one sequence, all tiles, in ns.", &C::compute_ns},
+      {"memory_ns", "Time of a pass's DRAM traffic, in ns.", &C::memory_ns},
+      {"network_ns", "Time of a pass's communication, in ns.", &C::network_ns},
+      {"ii_ns", "Initiation interval, in ns: from one pass to the next.", &C::interval_ns},
+      {"bound", "What limits the interval; null where the configuration is empty.",
        [](const C& c) { return c.kernels.empty() ? std::nullopt : std::optional<std::string>(name(c.bound)); },
        OneOf{{"nothing", "compute", "memory", "network"}}},
-      {"sram_bytes", "Buffers and weights.", &C::sram_bytes},
-      {"dram_bytes", "Resident while it runs: weights, tensors that wait, tables.", &C::dram_bytes},
-      {"tiling_factor", "Parts into which a lone kernel's weight is cut.", &C::weight_split}};
-  const Record<C> units = {{"memory_units", "In use, where SRAM is made of units.", &C::memory_units,
-                            when([](const C& c) { return c.memory_units > 0; })}};
-  Record<C> dealt_out = {{"cores", "In use, where cores are dealt out.", &C::cores},
-                         {"cores_per_kernel", "Of each kernel, in order.", &C::choices, cores}};
+      {"sram_bytes", "Bytes of SRAM for buffers and weights.", &C::sram_bytes},
+      {"dram_bytes", "Bytes of DRAM while it runs: weights, tensors that wait, tables.", &C::dram_bytes},
+      {"tiling_factor", "Parts into which the weight of a lone kernel is cut.", &C::weight_split}};
+  const Record<C> units = {{"memory_units", "SRAM units in use, on chips whose SRAM consists of units.",
+                            &C::memory_units, when([](const C& c) { return c.memory_units > 0; })}};
+  Record<C> dealt_out = {{"cores", "Cores in use, on chips whose cores are distributed over kernels.", &C::cores},
+                         {"cores_per_kernel", "Cores of each kernel, in the order of `kernels`.", &C::choices, cores}};
   dealt_out.only([](const C& c) { return !c.choices.empty(); });
-  Record<Configured> tiles = {{"tiles", "Of a sequence, where configurations differ (gen4, head).",
+  Record<Configured> tiles = {{"tiles", "Tiles of a sequence, where configurations differ in them (gen4, head).",
                                [](const Configured& c) { return c.tiling()->tiles; }},
-                              {"tile_size", "Tokens of one, where configurations differ.",
+                              {"tile_size", "Tokens of a tile, where configurations differ in them (gen4, head).",
                                [](const Configured& c) { return c.tiling()->tile_size; }}};
   tiles.only(&Configured::tiling);
   const auto cost = [](const Configured& c) -> const auto& {
     return c.cost;
   };
   Record<Configured> out = {
-      {"kernels", "Names of those that run together; none where it is empty.", [](const Configured& c) {
+      {"kernels", "Names of the kernels that run together; empty where none do.", [](const Configured& c) {
          std::vector<std::string> names;
          for (int kernel : c.cost.kernels) names.push_back(c.placed.setup.graph.kernels[kernel].name);
          return names;
@@ -96,27 +94,28 @@ std::vector<Served> served(const PlacedGraph& placed) {
 
 Record<PlacedGraph> parallelism() {
   const Record<Served> dimension = {
-      {"link", "Its kind.",
+      {"link", "Topology of the dimension.",
        [](const Served& s) {
          return s.dimension.link == dataflow::Link::kFullyConnected ? "fully_connected" : name(s.dimension.link);
        },
        OneOf{{"ring", "switch", "fully_connected"}}},
-      {"size", "Chips along it.", &Served::size},
-      {"bandwidth_gb_per_s", "Of a link, each way.", [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
-      {"parallelism", "What it serves; null where it serves none.",
+      {"size", "Chips along the dimension.", &Served::size},
+      {"bandwidth_gb_per_s", "Bandwidth of a link each way, in GB/s.",
+       [](const Served& s) { return s.dimension.bandwidth_gb_per_s; }},
+      {"parallelism", "Parallelism that the dimension serves; null: none.",
        [](const Served& s) {
          const auto& what = s.dimension.parallelism;
          return what ? std::optional<std::string>(name(*what)) : std::nullopt;
        },
        OneOf{{"TP", "PP", "DP", "SP"}}}};
-  const Record<Degrees> degrees = {{"tp", "Tensor.", &Degrees::tensor},
-                                   {"pp", "Pipeline.", &Degrees::pipeline},
-                                   {"dp", "Data.", &Degrees::data},
-                                   {"sp", "Sequence.", &Degrees::sequence},
+  const Record<Degrees> degrees = {{"tp", "Degree of tensor parallelism.", &Degrees::tensor},
+                                   {"pp", "Degree of pipeline parallelism.", &Degrees::pipeline},
+                                   {"dp", "Degree of data parallelism.", &Degrees::data},
+                                   {"sp", "Degree of sequence parallelism.", &Degrees::sequence},
                                    {"dims", "Sizes of the network's dimensions, x first.", &Degrees::sizes}};
   Record<PlacedGraph> out =
       degrees.of<PlacedGraph>([](const PlacedGraph& p) -> const auto& { return p.placement.mapping->degrees; });
-  return out.add({{"network", "The same dimensions in full.", served, dimension}});
+  return out.add({{"network", "Dimensions of the network, x first.", served, dimension}});
 }
 
 const PlacementMoney& money(const PlacedGraph& placed) {
@@ -131,24 +130,28 @@ bool powered(const PlacedGraph& placed) {
 
 Record<PlacedGraph> costs() {
   using M = PlacementMoney;
-  const Record<M> cost = {{"accelerator", "All of them.", &M::accelerator_cost},
-                          {"dram", "All of it.", &M::dram_cost},
-                          {"link", "Of all dimensions.", &M::link_cost},
-                          {"switch", "Of all dimensions.", &M::switch_cost},
-                          {"link_by_dimension", "x first.", &M::link_cost_by_dimension},
-                          {"switch_by_dimension", "x first.", &M::switch_cost_by_dimension}};
-  const Record<M> power = {{"accelerator", "All of them.", &M::accelerator_power},
-                           {"dram", "All of it.", &M::dram_power},
-                           {"link", "Of all dimensions.", &M::link_power},
-                           {"switch", "Of all dimensions.", &M::switch_power}};
+  const Record<M> cost = {
+      {"accelerator", "Price of all accelerators, in USD.", &M::accelerator_cost},
+      {"dram", "Price of all DRAM, in USD.", &M::dram_cost},
+      {"link", "Price of all links, in USD.", &M::link_cost},
+      {"switch", "Price of all switches, in USD.", &M::switch_cost},
+      {"link_by_dimension", "Price of the links of each dimension in USD, x first.", &M::link_cost_by_dimension},
+      {"switch_by_dimension", "Price of the switches of each dimension in USD, x first.",
+       &M::switch_cost_by_dimension}};
+  const Record<M> power = {{"accelerator", "Power of all accelerators, in W.", &M::accelerator_power},
+                           {"dram", "Power of all DRAM, in W.", &M::dram_power},
+                           {"link", "Power of all links, in W.", &M::link_power},
+                           {"switch", "Power of all switches, in W.", &M::switch_power}};
   const auto if_known = [](bool known, double value) { return known ? std::optional(value) : std::nullopt; };
-  return {{"system_cost_usd", "Accelerators, DRAM, links, switches; null as `cost_usd`.",
+  return {{"system_cost_usd",
+           "Price of accelerators, DRAM, links and switches, in USD; null where the setup names no price.",
            [=](const PlacedGraph& p) { return if_known(priced(p), money(p).total_cost()); }},
-          {"system_power_w", "The same at peak; null as `power_w`.",
+          {"system_power_w",
+           "Power of accelerators, DRAM, links and switches at peak, in W; null where the setup names no power.",
            [=](const PlacedGraph& p) { return if_known(powered(p), money(p).total_power()); }},
-          {"cost_usd", "By part; null where the setup names no price.",
+          {"cost_usd", "Price by part, in USD; null where the setup names no price.",
            [](const PlacedGraph& p) { return priced(p) ? &money(p) : nullptr; }, cost},
-          {"power_w", "By part, at peak; null where the setup names no power.",
+          {"power_w", "Power at peak by part, in W; null where the setup names no power.",
            [](const PlacedGraph& p) { return powered(p) ? &money(p) : nullptr; }, power}};
 }
 
@@ -170,17 +173,18 @@ Record<PlacedGraph> two_passes() {
   const auto passes = [](const PlacedGraph& p) -> const auto& {
     return *p.placement.two_passes;
   };
-  return {{"final_ns", "Of the whole run, sharded first and fused then; null where that finds nothing.",
-           [=](const PlacedGraph& p) {
-             return passes(p).final_ns > 0 ? std::optional<double>(passes(p).final_ns) : std::nullopt;
-           }},
-          {"loss", "By what share it takes longer than the joint answer; null where that finds nothing.",
-           [=](const PlacedGraph& p) {
-             return passes(p).final_ns > 0 ? std::optional<double>(passes(p).loss(p.placement.evaluation.final_ns))
-                                           : std::nullopt;
-           }},
-          {"optimal", "Whether it is proven to be the best that two passes find.",
-           [=](const PlacedGraph& p) { return passes(p).optimal; }}};
+  return {
+      {"final_ns", "Time of the whole run, sharded first and fused then, in ns; null where that finds no placement.",
+       [=](const PlacedGraph& p) {
+         return passes(p).final_ns > 0 ? std::optional<double>(passes(p).final_ns) : std::nullopt;
+       }},
+      {"loss", "How much longer that takes than the joint answer, as a share; null where that finds no placement.",
+       [=](const PlacedGraph& p) {
+         return passes(p).final_ns > 0 ? std::optional<double>(passes(p).loss(p.placement.evaluation.final_ns))
+                                       : std::nullopt;
+       }},
+      {"optimal", "Whether it is proven to be the best that two passes find.",
+       [=](const PlacedGraph& p) { return passes(p).optimal; }}};
 }
 
 Record<PlacedGraph> result() {
@@ -188,76 +192,67 @@ Record<PlacedGraph> result() {
   const auto mapping = [](const PlacedGraph& p) -> const Mapping& { return *p.placement.mapping; };
   const auto evaluation = [](const PlacedGraph& p) -> const E& { return p.placement.evaluation; };
   const Record<Mapping> assignment = {
-      {"assignment", "Configuration of each kernel, in the order of ids.", &Mapping::configuration}};
-  const Record<E> run = {{"sum_ii_ns", "Of one pass through all configurations.", &E::sum_interval_ns},
-                         {"final_ns", "Of the whole run.", &E::final_ns},
-                         {"pipeline_factor", "By what the pipeline's bubble multiplies the time.", &E::pipeline_factor},
-                         {"p2p_ns", "Messages between pipeline stages.", &E::point_to_point_ns},
-                         {"layers_per_stage", "Passes of the graph on a chip for a sequence.", &E::layers_per_stage},
-                         {"micro_batches", "Of a replica.", &E::micro_batches}};
-  const Record<Mapping> tiles = {{"tiles", "Of a sequence.", &Mapping::tiles},
+      {"assignment", "Configuration of each kernel, in the order of their numbers.", &Mapping::configuration}};
+  const Record<E> run = {
+      {"sum_ii_ns", "Time of one pass through all configurations, in ns.", &E::sum_interval_ns},
+      {"final_ns", "Time of the whole run, in ns.", &E::final_ns},
+      {"pipeline_factor", "Factor by which the pipeline's bubble lengthens the run.", &E::pipeline_factor},
+      {"p2p_ns", "Time of messages between pipeline stages, in ns.", &E::point_to_point_ns},
+      {"layers_per_stage", "Passes of the graph on a chip for a sequence.", &E::layers_per_stage},
+      {"micro_batches", "Microbatches of a replica.", &E::micro_batches}};
+  const Record<Mapping> tiles = {{"tiles", "Tiles of a sequence.", &Mapping::tiles},
                                  {"tile_size", "Tokens of a tile.", &Mapping::tile_size}};
-  const Record<E> flop = {{"flop", "Of the workload, unsharded.", &E::flop},
-                          {"flops_utilization", "FLOP over time, chips and peak; 0 to 1.", &E::flops_utilization}};
-  Record<PlacedGraph> out = {{"configurations", "In the order in which they run.", configurations, configuration()}};
+  const Record<E> flop = {
+      {"flop", "Floating-point operations of the workload, unsharded.", &E::flop},
+      {"flops_utilization", "Floating-point operations over time, chips and peak, 0 to 1.", &E::flops_utilization}};
+  Record<PlacedGraph> out = {
+      {"configurations", "Configurations, in the order in which they run.", configurations, configuration()}};
   out.add(assignment.of<PlacedGraph>(mapping)).add(run.of<PlacedGraph>(evaluation));
   out.add(tiles.of<PlacedGraph>(mapping)).add(flop.of<PlacedGraph>(evaluation)).add(costs());
   return out.add(
       {{"sharding", "Dimension of each kernel that is split over the tensor-parallel chips.", sharding,
         OneOf{{"outer", "M", "K", "N", "none"}}},
-       {"sharding_rule", "Where it came from.", [](const PlacedGraph& p) { return p.placement.sharding.rule; },
+       {"sharding_rule", "How the sharding was found.", [](const PlacedGraph& p) { return p.placement.sharding.rule; },
         OneOf{{"pinned", "reference table", "optimised", "joint", "not sharded"}}},
-       {"communication_bytes", "That the sharding causes in a pass, of whole tensors.",
+       {"communication_bytes", "Bytes that the sharding communicates in a pass, of whole tensors.",
         [](const PlacedGraph& p) { return p.placement.sharding.communication_bytes; }},
-       {"parallelism", "Degrees, and what each dimension of the network serves.", std::identity(), parallelism()},
-       {"formulas", "Whose arithmetic.", [](const PlacedGraph& p) { return formulas(p.defects); }},
-       {"timed", "What times the products.", &PlacedGraph::timed,
+       {"parallelism", "Degrees of parallelism, and what each dimension of the network serves.", std::identity(),
+        parallelism()},
+       {"formulas", "Whose formulas are used.", [](const PlacedGraph& p) { return formulas(p.defects); }},
+       {"timed", "What the times of GEMMs rest on.", &PlacedGraph::timed,
         OneOf{{"cores", "utilization", "measurements", "roofline", "chip"}}},
-       {"notes", "What of a model is placed, and what its kernels do not show; with `--model`.", &PlacedGraph::notes,
-        when([](const PlacedGraph& p) { return !p.notes.empty(); })},
-       {"not_looked_at", "Placements that the proof does not speak of, in words; with `--model` on several nodes.",
+       {"notes", "With `--model`: which part of the model is placed, and what its kernels do not show.",
+        &PlacedGraph::notes, when([](const PlacedGraph& p) { return !p.notes.empty(); })},
+       {"not_looked_at", "With `--model` on several nodes: placements that the proof does not cover, in words.",
         &PlacedGraph::not_looked_at, when([](const PlacedGraph& p) { return !p.not_looked_at.empty(); })},
-       {"in_second_dram", "Whether the first level of DRAM does not hold everything; where there is a second.",
+       {"in_second_dram", "On chips with a second level of DRAM: whether the first one does not hold everything.",
         [=](const PlacedGraph& p) { return evaluation(p).partition.in_second_dram; },
         when([](const PlacedGraph& p) { return p.setup.system.second_memory.capacity_bytes > 0; })},
-       {"two_passes", "What sharding first and fusing then would take; with `--joint`.", std::identity(), two_passes(),
+       {"two_passes", "With `--joint`: what sharding first and fusing then would take.", std::identity(), two_passes(),
         when([](const PlacedGraph& p) { return p.placement.two_passes.has_value(); })},
-       {"latency_ns", "Of one sequence through all stages; of models that only run forward.",
+       {"latency_ns", "Of models that only run forward: time of one sequence through all stages, in ns.",
         [=](const PlacedGraph& p) { return evaluation(p).latency_ns; },
         when([=](const PlacedGraph& p) { return evaluation(p).latency_ns > 0; })}});
 }
 
 Record<Placement> certificate() {
   Record<Placement> out = proof().of<Placement>(&Placement::certificate);
-  return out.add({{"pruned", "Answers that an argument ruled out, by argument.",
-                   [](const Placement& p) { return pruned(p.certificate); }},
-                  {"method", "Of the search.", &Placement::method},
-                  {"infeasible", "Whether it is proven that nothing fits.", &Placement::infeasible},
-                  {"seconds", "Of the search.", [](const Placement& p) { return p.certificate.seconds; }}});
-}
-
-Record<PlaceDocument> answer() {
-  const auto envelope = [](const PlaceDocument& d) {
-    return Envelope{d.version, {}, &d.placed->inputs, &d.placed->warnings, d.seconds};
-  };
-  const auto found = [](const PlaceDocument& d) { return d.placed->placement.mapping ? d.placed : nullptr; };
-  const auto placement = [](const PlaceDocument& d) -> const auto& {
-    return d.placed->placement;
-  };
-  return document<PlaceDocument>(
-      "place", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The placement; null where there is none.", found, result()},
-       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.", placement, certificate()}});
+  return out.add(
+      {{"pruned", "Answers that were ruled out, by the argument that did it.",
+        [](const Placement& p) { return pruned(p.certificate); }},
+       {"method", "Method of the search.", &Placement::method},
+       {"infeasible", "Whether it is proven that nothing fits.", &Placement::infeasible},
+       {"seconds", "Time of the search, in seconds.", [](const Placement& p) { return p.certificate.seconds; }}});
 }
 
 }  // namespace
 
-std::string place_json(const PlaceDocument& document) {
-  return text(answer().json(document));
-}
-
-Json place_schema() {
-  return answer().schema();
+Document<PlacedGraph> place_document() {
+  const auto found = [](const PlacedGraph& p) { return p.placement.mapping ? &p : nullptr; };
+  return {
+      "place",
+      {{"result", "The placement; null where there is none.", found, result()},
+       {"certificate", "What is proven of `final_ns`; `lower_bound` in ns.", &PlacedGraph::placement, certificate()}}};
 }
 
 }  // namespace orrery::verbs

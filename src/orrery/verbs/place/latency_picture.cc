@@ -8,8 +8,8 @@
 
 #include "orrery/present/graph_picture.h"
 #include "orrery/present/graph_svg.h"
+#include "orrery/present/text_table.h"
 #include "orrery/verbs/place/table.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {
@@ -24,8 +24,8 @@ struct TimePart {
   double ConfigurationCost::*ns;
 };
 constexpr std::array<TimePart, 3> kParts = {{{"compute", "#4878a8", &ConfigurationCost::compute_ns},
-                                         {"memory", "#e0a030", &ConfigurationCost::memory_ns},
-                                         {"network", "#b04848", &ConfigurationCost::network_ns}}};
+                                             {"memory", "#e0a030", &ConfigurationCost::memory_ns},
+                                             {"network", "#b04848", &ConfigurationCost::network_ns}}};
 
 std::string text_at(double x, double y, const char* attributes, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x, y, *attributes ? " " : "", attributes,

@@ -1,3 +1,5 @@
+#include "orrery/verbs/place/options.h"
+
 #include <filesystem>
 #include <initializer_list>
 #include <map>
@@ -6,17 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_options.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/present/graph_dot.h"
 #include "orrery/present/graph_svg.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/place/json.h"
 #include "orrery/verbs/place/latency_hdf5_output.h"
 #include "orrery/verbs/place/latency_picture.h"
@@ -24,7 +21,6 @@
 #include "orrery/verbs/place/place_files.h"
 #include "orrery/verbs/place/run.h"
 #include "orrery/verbs/place/table.h"
-#include "orrery/verbs/sweep/request_options.h"
 
 namespace orrery::verbs {
 namespace {
@@ -73,9 +69,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.count("--layer", model.layer, "The layer that is placed, of a model of several kinds", kMostLayers);
   line.choice<std::string>("--stack", model.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
-  line.toggle("--forward", model.forward, "Without the backward pass");
+  line.toggle("--forward", model.forward, "Place the forward pass only");
   line.text("--operators", options.request.measurements, "FILE.csv",
-            "Timings of matrix products, used in preference to the chip's peak");
+            "Timings of GEMMs, used in preference to the chip's peak");
   line.settings(options.overrides, "Override any field: system.num_chip=8, execution.llm.tile_size=64 (repeatable)");
   line.meant_each("--compat", "NAME[,NAME]", "Figures of a generation of DFModel: gen1, gen2, gen3, gen4 or head", true,
                   [&options](const std::string& name) {
@@ -99,35 +95,32 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
   line.text("--latency-svg", options.latency_svg, "FILE",
             "Draw compute, memory and network of each configuration there");
-  line.text("--hdf5", options.hdf5, "FILE", "Write these latencies there, as DFModel's HDF5 arrays");
+  line.text("--hdf5", options.hdf5, "FILE", "Write the configurations' latencies there, as DFModel's HDF5 arrays");
   if (!line.read(arguments, console)) return false;
   if (!options.hdf5.empty()) verbs::require_hdf5();
   refuse_one_file_for_two(options);
   return true;
 }
 
-void write_results(const Options& options, const PlacedGraph& placed, const std::string& json) {
-  std::vector<OutputFile> files{{"result.json", json}};
-  std::string dot, svg, latencies, hdf5;
-  if (placed.placement.mapping) {
-    const GraphPicture picture = verbs::picture_of(placed);
-    dot = verbs::graph_dot(picture);
-    svg = verbs::graph_svg(picture);
-    latencies = verbs::latency_svg(placed);
-    if (!verbs::hdf5_version().empty()) hdf5 = verbs::latency_hdf5(placed.placement.evaluation.partition);
-    files.insert(files.end(), {{"log.txt", verbs::place_log(placed)},
-                               {"graph.dot", dot},
-                               {"graph.svg", svg},
-                               {"latency.svg", latencies},
-                               {"setup.txt", verbs::pinned_setup(placed)}});
-    if (!hdf5.empty()) files.push_back({"latency.h5", hdf5});
-  }
-  if (!options.directory.empty()) write_files(options.directory, files);
-  if (!placed.placement.mapping) return;
-  if (!options.dot.empty()) write_file(options.dot, dot);
-  if (!options.svg.empty()) write_file(options.svg, svg);
-  if (!options.latency_svg.empty()) write_file(options.latency_svg, latencies);
-  if (!options.hdf5.empty()) write_file(options.hdf5, hdf5);
+std::vector<OutputFile> files_of(const PlacedGraph& placed) {
+  if (!placed.placement.mapping) return {};
+  const GraphPicture picture = picture_of(placed);
+  std::vector<OutputFile> files = {{"log.txt", place_log(placed)},
+                                   {"graph.dot", graph_dot(picture)},
+                                   {"graph.svg", graph_svg(picture)},
+                                   {"latency.svg", latency_svg(placed)},
+                                   {"setup.txt", pinned_setup(placed)}};
+  if (!hdf5_version().empty()) files.push_back({"latency.h5", latency_hdf5(placed.placement.evaluation.partition)});
+  return files;
+}
+
+// One of the files of -o in a place of its own.
+NamedFile<PlacedGraph> file_of(const std::string& path, const char* name) {
+  return {path, [name](const PlacedGraph& placed) {
+            for (const OutputFile& file : files_of(placed))
+              if (file.name == name) return file.text;
+            return std::string();
+          }};
 }
 
 }  // namespace
@@ -144,42 +137,36 @@ PlaceRequest place_request(const Arguments& arguments) {
 int run_place(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  check_folder(options.directory, options.force,
-               {"result.json", "log.txt", "graph.dot", "graph.svg", "latency.svg", "latency.h5", "setup.txt"});
-  for (const std::string* file : {&options.dot, &options.svg, &options.latency_svg, &options.hdf5}) check_file(*file);
   PlaceRequest& request = options.request;
   request.defects = options.compat.defects;
   request.overrides = options.overrides;
-  PlacedGraph placed;
-  bool told_to_stop = false;
-  {
-    std::optional<InterruptGuard> interrupt;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine line(console);
-    request.limits.progress = [&](double best, double bound) {
-      if (line.wanted()) line.show(fmt::format("best {:.6g} ns, bound {:.6g} ns", best, bound));
-    };
-    placed = verbs::place(request);
-    told_to_stop = interrupt->flag()->load();
-  }
-  report(console, placed.warnings.all());
-  const std::string json = verbs::place_json({kVersion, &placed, clock.seconds()});
-  write_results(options, placed, json);
-
-  const dataflow::Placement& placement = placed.placement;
-  if (console.json)
-    console.out << json;
-  else if (placement.mapping)
-    console.out << (options.log ? verbs::place_log(placed) : verbs::place_table(placed));
-  const int cut_short = told_to_stop ? kInterrupted : kLimit;
-  if (placement.mapping) {
-    const bool close_enough = request.limits.gap > 0 && !placement.interrupted;
-    return placement.certificate.optimal || close_enough ? kDone : cut_short;
-  }
-  console.out.flush();
-  report(console, verbs::explain_no_placement(placed));
-  return placement.infeasible ? kNo : cut_short;
+  return run_verb<PlacedGraph>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.interruptible = run.interruptible();
+                      request.limits.progress = [&](double best, double bound) {
+                        run.show("best {:.6g} ns, bound {:.6g} ns", best, bound);
+                      };
+                      return place(request);
+                    },
+                .document = place_document,
+                .table =
+                    [&](const PlacedGraph& placed) {
+                      if (!placed.placement.mapping) return std::string();
+                      return options.log ? place_log(placed) : place_table(placed);
+                    },
+                .folder = options,
+                .names = {"result.json", "log.txt", "graph.dot", "graph.svg", "latency.svg", "latency.h5", "setup.txt"},
+                .folder_files = files_of,
+                .files = {file_of(options.dot, "graph.dot"), file_of(options.svg, "graph.svg"),
+                          file_of(options.latency_svg, "latency.svg"), file_of(options.hdf5, "latency.h5")},
+                .outcome = [&](const PlacedGraph& placed, const Run& run) -> Outcome {
+                  const dataflow::Placement& placement = placed.placement;
+                  if (!placement.mapping)
+                    return {placement.infeasible ? kNo : run.cut_short(), explain_no_placement(placed)};
+                  const bool close_enough = request.limits.gap > 0 && !placement.interrupted;
+                  return {placement.certificate.optimal || close_enough ? kDone : run.cut_short()};
+                }});
 }
 
 }  // namespace orrery::verbs

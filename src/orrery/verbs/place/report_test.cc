@@ -116,7 +116,7 @@ TEST(KernelRanges, JoinNeighboursAndCountWhatTheyLeaveOut) {
 
 TEST(PlaceJson, HoldsTheContract) {
   const PlacedGraph placed = example();
-  const Json document = checked(place_json({"1.2.3", &placed, 0.5}));
+  const Json document = checked(place_document(), placed, 0.5);
   EXPECT_EQ(document["schema"], "orrery.place/1");
   const Json& result = document["result"];
   ASSERT_EQ(result["configurations"].size(), 3u);
@@ -148,17 +148,17 @@ TEST(PlaceJson, WithoutAPlacementTheResultIsNull) {
   PlacedGraph placed = example();
   placed.placement.mapping.reset();
   placed.placement.infeasible = true;
-  const Json document = checked(place_json({"1.2.3", &placed, 0.5}));
+  const Json document = checked(place_document(), placed, 0.5);
   EXPECT_TRUE(document["result"].is_null());
   EXPECT_EQ(document["certificate"]["infeasible"], true);
 }
 
 TEST(PlaceJson, OnlyModelsThatRunForwardHaveALatency) {
   PlacedGraph placed = example();
-  EXPECT_FALSE(checked(place_json({"1.2.3", &placed, 0.5}))["result"].contains("latency_ns"));
+  EXPECT_FALSE(checked(place_document(), placed, 0.5)["result"].contains("latency_ns"));
   EXPECT_EQ(place_table(placed).find("latency"), std::string::npos);
   placed.placement.evaluation.latency_ns = 48000;
-  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["latency_ns"], 48000);
+  EXPECT_EQ(checked(place_document(), placed, 0.5)["result"]["latency_ns"], 48000);
   EXPECT_NE(place_table(placed).find("latency           48.00 us for one sequence through all stages"),
             std::string::npos)
       << place_table(placed);
@@ -169,7 +169,7 @@ TEST(PlaceTable, AJointAnswerTellsWhatTwoPassesLose) {
   EXPECT_EQ(place_table(placed).find("two passes"), std::string::npos);
   dataflow::TwoPasses& passes = placed.placement.two_passes.emplace();
   EXPECT_NE(place_table(placed).find("two passes        find nothing"), std::string::npos);
-  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["two_passes"]["final_ns"], nullptr);
+  EXPECT_EQ(checked(place_document(), placed, 0.5)["result"]["two_passes"]["final_ns"], nullptr);
   passes.final_ns = 2.5e9;
   passes.optimal = true;
   EXPECT_NE(place_table(placed).find("two passes        2.500 s: sharding first loses nothing\n"), std::string::npos)
@@ -177,7 +177,7 @@ TEST(PlaceTable, AJointAnswerTellsWhatTwoPassesLose) {
   passes.final_ns = 3e9;
   EXPECT_NE(place_table(placed).find("two passes        3.000 s: sharding first loses 20 %\n"), std::string::npos)
       << place_table(placed);
-  const Json told = checked(place_json({"1.2.3", &placed, 0.5}))["result"]["two_passes"];
+  const Json told = checked(place_document(), placed, 0.5)["result"]["two_passes"];
   EXPECT_EQ(told["final_ns"], 3e9);
   EXPECT_NEAR(told["loss"].get<double>(), 0.2, 1e-12);
   EXPECT_EQ(told["optimal"], true);
@@ -187,15 +187,15 @@ TEST(PlaceTable, AJointAnswerTellsWhatTwoPassesLose) {
 
 TEST(PlaceTable, ASecondDramInUseIsTold) {
   PlacedGraph placed = example();
-  EXPECT_FALSE(checked(place_json({"1.2.3", &placed, 0.5}))["result"].contains("in_second_dram"));
+  EXPECT_FALSE(checked(place_document(), placed, 0.5)["result"].contains("in_second_dram"));
   dataflow::System& system = placed.setup.system;
   system.accelerator.memory_bytes_per_s = 100e9;
   system.accelerator.memory_bytes = 1e9;
   system.second_memory = {.bandwidth_gb_per_s = 20, .capacity_bytes = 3e9};
-  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["in_second_dram"], false);
+  EXPECT_EQ(checked(place_document(), placed, 0.5)["result"]["in_second_dram"], false);
   EXPECT_EQ(place_table(placed).find("second DRAM"), std::string::npos);
   placed.placement.evaluation.partition.in_second_dram = true;
-  EXPECT_EQ(checked(place_json({"1.2.3", &placed, 0.5}))["result"]["in_second_dram"], true);
+  EXPECT_EQ(checked(place_document(), placed, 0.5)["result"]["in_second_dram"], true);
   EXPECT_NE(place_table(placed).find("second DRAM       in use: all traffic at 40 GB/s\n"), std::string::npos)
       << place_table(placed);
 }

@@ -14,7 +14,6 @@
 #include "orrery/engines/dataflow/partition/partition_space.h"
 #include "orrery/present/graph_picture.h"
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {

@@ -4,25 +4,16 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/measure/run.h"
 
 namespace orrery::verbs {
 
-struct SparseMeasureDocument {
-  std::string version;
-  const SparseMeasurement* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_measure_json(const SparseMeasureDocument& document);
+Document<SparseMeasurement> sparse_measure_document();
 std::string sparse_measure_table(const SparseMeasurement& answer);
 
-struct SparseMaskDocument {
-  std::string version;
-  const SparseMask* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_mask_json(const SparseMaskDocument& document);
+Document<SparseMask> sparse_mask_document();
 std::string sparse_mask_table(const SparseMask& answer);
 
 }  // namespace orrery::verbs

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/sweep/points/values.h"
 #include "orrery/verbs/sweep/report.h"
 
@@ -16,7 +14,6 @@ namespace {
 using store::Figure;
 using sweep::Ranking;
 using sweep::SweepAnswer;
-using D = SweepDocument;
 
 // A point, as the record below describes it.
 struct PointJson {
@@ -41,13 +38,15 @@ Record<LayerJson> layer_record() {
   const auto of = [](Figure figure) {
     return [figure](const LayerJson& l) { return present(l.outcome.figures[figure]); };
   };
-  return {{"status", "As of a point.", [](const LayerJson& l) { return std::string(store::name(l.outcome.status)); }},
-          {"instances", "Equal copies that run one after the other.", &LayerJson::instances},
-          {"energy_pj", "Of one instance; so are the others.", of(Figure::kEnergy)},
-          {"cycles", "Of one instance.", of(Figure::kCycles)},
-          {"utilization", "Of the compute units, 0 to 1.", of(Figure::kUtilization)},
-          {"edp_j_cycles", "pJ * cycles / 1e12.", of(Figure::kEdp)},
-          {"gap", "Share by which an answer may be better; 0: proven.",
+  return {{"status", "Status of the search, as of a point.",
+           [](const LayerJson& l) { return std::string(store::name(l.outcome.status)); }},
+          {"instances", "How many equal copies of it run one after the other.", &LayerJson::instances},
+          {"energy_pj", "Energy of one instance, in pJ.", of(Figure::kEnergy)},
+          {"cycles", "Cycles of one instance.", of(Figure::kCycles)},
+          {"utilization", "Utilisation of the compute units, 0 to 1.", of(Figure::kUtilization)},
+          {"edp_j_cycles", "Energy-delay product of one instance: energy_pj * cycles / 1e12, in J * cycles.",
+           of(Figure::kEdp)},
+          {"gap", "Share by which a better answer may exist; 0: proven optimal.",
            [](const LayerJson& l) { return present(l.outcome.gap); }}};
 }
 
@@ -66,25 +65,27 @@ Record<PointJson> point_record() {
          return p.known() ? std::string(store::name(p.answer->points.status(p.at))) : std::string("open");
        },
        OneOf{{"optimal", "gap", "pruned", "infeasible", "timeout", "error", "open"}}},
-      {"reason", "Why there are no figures; null where there are.",
+      {"reason", "Why the point has no figures; null where it has them.",
        [](const PointJson& p) {
          const std::string& reason = p.answer->points.reason(p.at);
          return reason.empty() ? std::optional<std::string>() : std::optional(reason);
        }},
-      {"lower_bound", "Of pruned points: no answer is below it in the first objective.",
+      {"lower_bound", "For pruned points: no answer is below it in the first objective.",
        [](const PointJson& p) { return p.known() ? present(p.answer->points.lower_bound(p.at)) : std::nullopt; }},
-      {"energy_pj", "Of the whole workload: all layers, instances and blocks; null where the verb has none.",
+      {"energy_pj",
+       "Energy of the whole workload (all layers, instances and blocks), in pJ; null where the verb does not tell it.",
        of(Figure::kEnergy)},
-      {"cycles", "Likewise.", of(Figure::kCycles)},
-      {"utilization", "Of the compute units, 0 to 1; of `train` MFU.", of(Figure::kUtilization)},
-      {"edp_j_cycles", "energy_pj * cycles / 1e12.", of(Figure::kEdp)},
-      {"edp_seed", "Sum of the layers' products, as Timeloop-Experiments ranks.", of(Figure::kEdpSeed)},
-      {"area_um2", "Of the chip.", of(Figure::kArea)},
-      {"seconds", "Of the workload; of `train` of an iteration, or of all tokens with `--tokens`.",
+      {"cycles", "Cycles of the whole workload; null where the verb does not tell them.", of(Figure::kCycles)},
+      {"utilization", "Utilisation of the compute units, 0 to 1; for `train` its MFU.", of(Figure::kUtilization)},
+      {"edp_j_cycles", "Energy-delay product: energy_pj * cycles / 1e12, in J * cycles.", of(Figure::kEdp)},
+      {"edp_seed", "Sum of the layers' energy-delay products, by which Timeloop-Experiments ranks, in J * cycles.",
+       of(Figure::kEdpSeed)},
+      {"area_um2", "Area of the chip, in um^2.", of(Figure::kArea)},
+      {"seconds", "Time of the workload, in seconds; for `train` of an iteration, or of all tokens with `--tokens`.",
        of(Figure::kSeconds)},
-      {"dollars", "Of the run (`train`), of the system (`place`).", of(Figure::kDollars)},
-      {"power_w", "energy over seconds.", of(Figure::kPower)},
-      {"layers", "Results that the point is made of, by name; empty of pruned points.",
+      {"dollars", "Cost of the run (`train`) or of the system (`place`), in dollars.", of(Figure::kDollars)},
+      {"power_w", "Power: energy over seconds, in W.", of(Figure::kPower)},
+      {"layers", "The results that the point is made of, by name; empty for pruned points.",
        [](const PointJson& p) {
          std::vector<std::pair<std::string, LayerJson>> out;
          for (const LayerJson& layer : p.layers) out.emplace_back(layer.name, layer);
@@ -93,17 +94,19 @@ Record<PointJson> point_record() {
        layer_record()}};
 }
 
-Record<D> answer_record() {
-  const auto of = [](const D& d) -> const SweepAnswer& { return *d.answer; };
+}  // namespace
+
+Document<SweepAnswer> sweep_document() {
   const Record<sweep::Effect> effect = {
-      {"path", "Of the field.", &sweep::Effect::path},
-      {"share", "Of the variance of log(objective), over the points with figures.", &sweep::Effect::share},
-      {"best", "The value with the best mean.", &sweep::Effect::best}};
+      {"path", "Path of the field.", &sweep::Effect::path},
+      {"share", "Share of the variance of log(first objective) that the field explains, over the points with figures.",
+       &sweep::Effect::share},
+      {"best", "The field's value with the best mean of the first objective.", &sweep::Effect::best}};
   const Record<SweepAnswer> result = {
-      {"verb", "That answers the points.", [](const SweepAnswer& a) { return a.study.verb; }},
-      {"points", "In the order of the product, the last field running fastest.",
+      {"verb", "The verb that answers the points.", [](const SweepAnswer& a) { return a.study.verb; }},
+      {"points", "Every point, in the order of the product: the last field runs fastest.",
        [](const SweepAnswer&) { return std::vector<PointJson>(); }, point_record()},
-      {"best", "By objective: which of `points`; null where none has the figure.",
+      {"best", "By objective, the place of its best point in `points`; null where no point has the figure.",
        [](const SweepAnswer& a) {
          std::vector<std::pair<std::string, std::optional<base::Count>>> out;
          for (std::size_t o = 0; o < a.study.objectives.size(); ++o)
@@ -112,21 +115,16 @@ Record<D> answer_record() {
                                                             : std::nullopt);
          return out;
        }},
-      {"pareto", "Which of `points` no other one beats in the objectives, the best by the first one first.",
+      {"pareto",
+       "Pareto front: places in `points` that no other point beats in the objectives, the best by the first one first.",
        [](const SweepAnswer& a) { return std::vector<base::Count>(a.ranking.pareto.begin(), a.ranking.pareto.end()); }},
       {"effects", "How much each field matters to the first objective, the largest first.",
        [](const SweepAnswer& a) { return a.ranking.effects; }, effect},
       {"evaluated", "Points evaluated in this run.", &SweepAnswer::evaluated},
-      {"stored_before", "Points that were in the store.", &SweepAnswer::stored_before},
+      {"stored_before", "Points whose answers were in the store before.", &SweepAnswer::stored_before},
       {"finished", "False: a limit or an interrupt ended it; the same command goes on.", &SweepAnswer::finished}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sweep", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Every point; figures are modelled.", of, result}});
+  return {"sweep", "Every point; figures are modelled.", result};
 }
-
-}  // namespace
 
 Json sweep_value(const std::string& text) {
   double number = 0;
@@ -136,17 +134,17 @@ Json sweep_value(const std::string& text) {
   return whole && static_cast<double>(*whole) == number ? Json(*whole) : Json(number);
 }
 
-void sweep_json(const D& document, const std::function<void(const std::string&)>& write) {
-  const std::string whole = text(answer_record().json(document));
+void sweep_json(const SweepPrinted& printed, const std::function<void(const std::string&)>& write) {
+  const std::string whole = sweep_document().json(*printed.answer, printed.seconds);
   const std::string marker = "\"points\": []";
   const std::size_t at = whole.find(marker);
-  const SweepAnswer& answer = *document.answer;
+  const SweepAnswer& answer = *printed.answer;
   write(whole.substr(0, at) + "\"points\": [");
   const Record<PointJson> record = point_record();
   std::string piece;
   for (std::size_t i = 0; i < answer.points.size(); ++i) {
     PointJson point{&answer, i, {}};
-    if (document.layers && answer.points.found(i)) point.layers = document.layers(i);
+    if (printed.layers && answer.points.found(i)) point.layers = printed.layers(i);
     std::string one = text(record.json(point));
     one.pop_back();
     std::string indented;
@@ -163,46 +161,31 @@ void sweep_json(const D& document, const std::function<void(const std::string&)>
   write(piece + (answer.points.size() > 0 ? "\n    ]" : "]") + whole.substr(at + marker.size()));
 }
 
-Json sweep_schema() {
-  return answer_record().schema();
-}
-
-namespace {
-
-Record<StoreStatus> status_record() {
+Document<StoreStatus> sweep_status_document() {
   using S = store::Summary;
   const Record<S> study = {
-      {"study", "Its number in the store.", [](const S& s) { return s.study.id; }},
-      {"title", "As it was given, or the verb's arguments.", [](const S& s) { return s.study.title; }},
-      {"verb", "That answers its points.", [](const S& s) { return s.study.verb; }},
-      {"points", "Of the product, before filters and shards.",
+      {"study", "Number of the study in the store.", [](const S& s) { return s.study.id; }},
+      {"title", "Title as it was given, or the verb and its arguments.", [](const S& s) { return s.study.title; }},
+      {"verb", "The verb that answers its points.", [](const S& s) { return s.study.verb; }},
+      {"points", "Points of the product, before filters and shards.",
        [](const S& s) { return static_cast<base::Count>(s.study.points); }},
-      {"stored", "Of them with an answer.", [](const S& s) { return static_cast<base::Count>(s.stored); }},
-      {"status", "How many of each.",
+      {"stored", "Points with an answer in the store.", [](const S& s) { return static_cast<base::Count>(s.stored); }},
+      {"status", "How many stored points have each status.",
        [](const S& s) {
          std::vector<std::pair<std::string, base::Count>> out;
          for (int i = 0; i < store::kStatuses; ++i)
            out.emplace_back(store::name(static_cast<store::Status>(i)), static_cast<base::Count>(s.by_status[i]));
          return out;
        }},
-      {"version", "Of the Orrery that wrote it last.", &S::version},
-      {"begun", "UTC.", &S::begun},
-      {"changed", "UTC.", &S::changed}};
-  const auto envelope = [](const StoreStatus& d) { return Envelope{d.version, {}, nullptr, nullptr, 0}; };
-  return document<StoreStatus>("sweep_status", 0, envelope,
-                               {{"store", "Its file.", &StoreStatus::path},
-                                {"integrity", "What the database says of itself: ok.", &StoreStatus::integrity},
-                                {"studies", "In the order in which they began.", &StoreStatus::studies, study}});
-}
-
-}  // namespace
-
-std::string sweep_status_json(const StoreStatus& status) {
-  return text(status_record().json(status));
-}
-
-Json sweep_status_schema() {
-  return status_record().schema();
+      {"version", "Version of the Orrery that wrote it last.", &S::version},
+      {"begun", "When it began, in UTC.", &S::begun},
+      {"changed", "When it last changed, in UTC.", &S::changed}};
+  return {"sweep_status",
+          Record<StoreStatus>{
+              {"store", "File of the store.", &StoreStatus::path},
+              {"integrity", "Result of the database's check of itself: ok, or what is wrong.", &StoreStatus::integrity},
+              {"studies", "The studies, in the order in which they began.", &StoreStatus::studies, study}},
+          0};
 }
 
 }  // namespace orrery::verbs

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include "orrery/cli/command_line.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/sweep/points/build.h"
 #include "orrery/verbs/sweep/report.h"
 #include "orrery/verbs/sweep/store/merge_stores.h"
@@ -22,8 +20,8 @@ int run_merge(const Arguments& arguments, Console& console) {
     console.err << fmt::format("{} studies, {} points and {} results were new\n", merged.studies, merged.points,
                                merged.results);
   store::Store store(target, store::Store::Mode::kRead, build);
-  const StoreStatus status{kVersion, target, store.check(), store.studies()};
-  console.out << (console.json ? verbs::sweep_status_json(status) : verbs::sweep_status_table(status));
+  const StoreStatus status{target, store.check(), store.studies()};
+  console.out << (console.json ? sweep_status_document().json(status) : verbs::sweep_status_table(status));
   return kDone;
 }
 

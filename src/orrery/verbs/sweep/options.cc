@@ -1,3 +1,5 @@
+#include "orrery/verbs/sweep/options.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,20 +13,23 @@
 #include "orrery/base/text/grouped.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
-#include "orrery/program/verbs.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/cli/quiet_console.h"
+#include "orrery/verbs/accelerator/simulate/options.h"
+#include "orrery/verbs/energy/options.h"
+#include "orrery/verbs/map/options.h"
+#include "orrery/verbs/place/options.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/build.h"
 #include "orrery/verbs/sweep/points/parts.h"
 #include "orrery/verbs/sweep/points/slurm.h"
+#include "orrery/verbs/sweep/points/study_check.h"
+#include "orrery/verbs/sweep/points/study_document.h"
 #include "orrery/verbs/sweep/report.h"
-#include "orrery/verbs/sweep/request_options.h"
 #include "orrery/verbs/sweep/seed_output.h"
 #include "orrery/verbs/sweep/store/merge_stores.h"
 #include "orrery/verbs/sweep/store/store.h"
-#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/train/options.h"
 #include "orrery/verbs/tune/select/options.h"
 
 namespace orrery::verbs {
@@ -36,7 +41,7 @@ namespace fs = std::filesystem;
 struct SweptVerb {
   const char* name;
   sweep::Request (*request)(const Arguments& arguments);
-  int (*run)(const Arguments& arguments, Console& console);
+  VerbFunction* run;
 };
 constexpr SweptVerb kSwept[] = {
     {"map", [](const Arguments& a) -> sweep::Request { return map_request(a); }, run_map},
@@ -140,8 +145,8 @@ bool run_parts(const SweepArguments& asked, const Console& console) {
 
 int tell_status(const SweepArguments& asked, const Console& console) {
   store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
-  const StoreStatus status{kVersion, asked.store, store.check(), store.studies()};
-  console.out << (console.json ? verbs::sweep_status_json(status) : verbs::sweep_status_table(status));
+  const StoreStatus status{asked.store, store.check(), store.studies()};
+  console.out << (console.json ? sweep_status_document().json(status) : verbs::sweep_status_table(status));
   return status.integrity == "ok" ? kDone : kNo;
 }
 
@@ -149,6 +154,11 @@ int tell_status(const SweepArguments& asked, const Console& console) {
 
 sweep::Request swept_request(const std::string& verb, const Arguments& arguments) {
   return swept(verb).request(arguments);
+}
+
+std::optional<std::string> checked_study(const std::shared_ptr<const base::SourceFile>& file) {
+  if (!sweep::is_study(*file)) return std::nullopt;
+  return sweep::checked(sweep::read_study(file), swept_request);
 }
 
 int run_sweep(const Arguments& arguments, Console& console) {
@@ -182,22 +192,21 @@ int run_sweep(const Arguments& arguments, Console& console) {
   report(console, asked.warnings.all());
   report(console, answer.warnings.all());
 
-  SweepDocument document;
-  document.version = kVersion;
-  document.answer = &answer;
-  document.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
-  document.seconds = clock.seconds();
+  SweepPrinted printed;
+  printed.answer = &answer;
+  printed.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
+  printed.seconds = clock.seconds();
   if (!asked.directory.empty()) {
     make_folder(asked.directory);
     const fs::path folder = asked.directory;
-    write_pieces((folder / "result.json").string(), [&](const auto& write) { verbs::sweep_json(document, write); });
+    write_pieces((folder / "result.json").string(), [&](const auto& write) { verbs::sweep_json(printed, write); });
     export_points((folder / "points.csv").string(), answer);
     write_file((folder / "front.svg").string(), verbs::sweep_svg(answer));
     write_best(asked, answer);
   }
   const bool seed = !asked.configs.empty();
   std::vector<SeedMetrics> metrics;
-  if (seed) metrics = verbs::seed_metrics(document, asked.ignore_heads);
+  if (seed) metrics = verbs::seed_metrics(printed, asked.ignore_heads);
   if (seed && !asked.directory.empty())
     for (const SeedMetrics& each : metrics) {
       const fs::path folder = fs::path(asked.directory) / fmt::format("{}", each.at);
@@ -207,7 +216,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   if (!asked.export_to.empty()) export_points(asked.export_to, answer);
   if (!asked.svg.empty()) write_file(asked.svg, verbs::sweep_svg(answer));
   if (console.json)
-    verbs::sweep_json(document, [&](const std::string& piece) { console.out << piece; });
+    verbs::sweep_json(printed, [&](const std::string& piece) { console.out << piece; });
   else if (seed && (asked.summary || asked.table))
     console.out << verbs::seed_summary(answer, metrics, asked.table);
   else

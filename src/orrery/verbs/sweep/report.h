@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/present/json_value.h"
+#include "orrery/present/answer.h"
 #include "orrery/verbs/sweep/points/parts.h"
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 #include "orrery/verbs/sweep/store/store.h"
 
 namespace orrery::verbs {
 
-struct SweepDocument {
-  std::string version;
+// What --json prints, its points aside.
+Document<sweep::SweepAnswer> sweep_document();
+
+struct SweepPrinted {
   const sweep::SweepAnswer* answer = nullptr;
   // The results that a point is made of, by its place; empty without a store.
   std::function<std::vector<sweep::StoredPart>(std::size_t)> layers;
@@ -22,7 +24,7 @@ struct SweepDocument {
 };
 
 // Points are written one by one: their text is never in memory as a whole.
-void sweep_json(const SweepDocument& document, const std::function<void(const std::string&)>& write);
+void sweep_json(const SweepPrinted& printed, const std::function<void(const std::string&)>& write);
 std::string sweep_table(const sweep::SweepAnswer& answer);
 // The first two objectives of every point that was evaluated, and the front: in a terminal, as a picture.
 std::string sweep_scatter(const sweep::SweepAnswer& answer);
@@ -37,11 +39,11 @@ void sweep_json_lines(const sweep::SweepAnswer& answer, const std::function<void
 
 // `integrity`: what the database says of itself, "ok".
 struct StoreStatus {
-  std::string version, path, integrity;
+  std::string path, integrity;
   std::vector<store::Summary> studies;
 };
 std::string sweep_status_table(const StoreStatus& status);
-std::string sweep_status_json(const StoreStatus& status);
+Document<StoreStatus> sweep_status_document();
 
 // Where no point is within the budgets (O2050), or none has an answer (O2064).
 base::Diagnostic explain_no_point(const sweep::SweepAnswer& answer);

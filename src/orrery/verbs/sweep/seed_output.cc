@@ -69,14 +69,14 @@ std::string table_of(const SweepAnswer& answer, std::vector<SeedMetrics> metrics
 
 }  // namespace
 
-std::vector<SeedMetrics> seed_metrics(const SweepDocument& document, bool ignore_heads) {
+std::vector<SeedMetrics> seed_metrics(const SweepPrinted& printed, bool ignore_heads) {
   std::vector<SeedMetrics> out;
-  const SweepAnswer& answer = *document.answer;
+  const SweepAnswer& answer = *printed.answer;
   for (std::size_t at = 0; at < answer.points.size(); ++at) {
     if (!answer.points.found(at)) continue;
     SeedMetrics one{at, 0, 0, 0, 0};
     double repetitions = 0;
-    for (const sweep::StoredPart& part : document.layers(at)) {
+    for (const sweep::StoredPart& part : printed.layers(at)) {
       const double times = ignore_heads ? 1 : static_cast<double>(part.instances);
       one.energy_pj += times * part.outcome.figures[Figure::kEnergy];
       one.cycles += times * part.outcome.figures[Figure::kCycles];

@@ -15,7 +15,7 @@ struct SeedMetrics {
   std::size_t at = 0;  // in the answer's points
   double energy_pj = 0, cycles = 0, utilization = 0, edp = 0;
 };
-std::vector<SeedMetrics> seed_metrics(const SweepDocument& document, bool ignore_heads);
+std::vector<SeedMetrics> seed_metrics(const SweepPrinted& printed, bool ignore_heads);
 
 // `hw_config.json` of a configuration: its keys, and `metrics`.
 std::string seed_config_json(const sweep::SweepAnswer& answer, const SeedMetrics& metrics);

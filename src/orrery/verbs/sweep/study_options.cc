@@ -1,4 +1,4 @@
-#include "orrery/verbs/sweep/study_options.h"
+#include "orrery/verbs/sweep/options.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,6 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text_file.h"
-#include "orrery/program/write_for.h"
 #include "orrery/verbs/sweep/points/hw_configs.h"
 #include "orrery/verbs/sweep/points/study_document.h"
 
@@ -131,62 +130,67 @@ void refuse_missing_study(const Arguments& arguments) {
          hint.empty() ? fmt::format("verbs are {}", fmt::join(verbs, ", ")) : hint);
 }
 
-}  // namespace
-
-bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out) {
-  const bool described = arguments == Arguments{kDescribe};
-  Split parts = described ? Split{arguments, {}} : split(arguments);
+// What is given of a study beside what SweepArguments holds.
+struct Given {
   std::vector<std::string> vary, where, budgets, objectives;
   std::string title, shard;
   std::optional<base::Count> first, victory;
   bool mixed = false, live = false, imperfect = false, pinned = false;
-  CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
-                   "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
-  std::vector<std::string> words;
-  line.words(
-      "ARGUMENTS", words,
-      "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
+};
+
+void declare_study(CommandLine& line, Given& given) {
   line.group("Study");
-  line.texts("--vary", vary, "PATH=VALUES[;PATH=VALUES]",
-             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields with `;` between "
-             "go side by side");
-  line.texts("--where", where, "EXPR", "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
-  line.texts("--budget", budgets, "FIGURE=MOST", "At most so much area (um^2), power (W), dollars, ...; repeatable");
+  line.texts("--vary", given.vary, "PATH=VALUES[;PATH=VALUES]",
+             "A field and its values: 8,16,32 or 1..8 or 16Ki..1Mi:x2. Several are multiplied; fields joined by `;` "
+             "take their values side by side");
+  line.texts("--where", given.where, "EXPR",
+             "Only points for which this holds, such as `meshX * meshY <= 1024`; repeatable");
+  line.texts("--budget", given.budgets, "FIGURE=MOST",
+             "Only points with at most this much area (um^2), power (W), dollars or another figure; repeatable");
   line.meant_each("--objectives", "NAME[,NAME]",
-                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; of several, "
-                  "also the points that none beats",
-                  true, [&](const std::string& name) { objectives.push_back(name); });
+                  "What ranks points: edp, energy, cycles, utilization, area, seconds, dollars, power; with several, "
+                  "the points that no other one beats are listed, too",
+                  true, [&](const std::string& name) { given.objectives.push_back(name); });
   line.offer("--objectives", {"edp", "energy", "cycles", "utilization", "area", "seconds", "dollars", "power"});
-  line.text("--title", title, "TEXT", "What the study is called in its store");
+  line.text("--title", given.title, "TEXT", "Title of the study in its store; default: the question");
+}
+
+void declare_configurations(CommandLine& line, SweepArguments& out, Given& given) {
   line.group("Timeloop-Experiments");
-  line.text(
-      "--configs,-c", out.configs, "FILE.json",
-      "Points from its hw_configs.json. With it the scripts' short forms are known, also of `map`: -nef, -lf, -pwim");
-  line.count("--init-idx", first, "Begin with this configuration, counted from 0 (-i)", CommandLine::kMost, 0);
-  line.toggle("--mix", mixed, "All values of each key multiplied (-mx)");
+  line.text("--configs,-c", out.configs, "FILE.json",
+            "Points from its hw_configs.json. With it the short forms of its scripts are known, those of `map` too: "
+            "-nef, -lf, -pwim");
+  line.count("--init-idx", given.first, "Begin with this configuration, counted from 0 (-i)", CommandLine::kMost, 0);
+  line.toggle("--mix", given.mixed, "Multiply the values of all keys instead of taking each configuration (-mx)");
   line.toggle("--ignore-heads", out.ignore_heads, "Count each layer once, whatever its instances (-ih)");
-  line.toggle("--summary", out.summary, "Print the summary as its scripts do (-so)");
-  line.toggle("--table", out.table, "And its table (-t)");
-  line.toggle("--imperfect", imperfect, "As `--factors imperfect` of `map`: tiles may leave a rest (-if)");
+  line.toggle("--summary", out.summary, "Print the summary of its scripts in place of the table (-so)");
+  line.toggle("--table", out.table, "Print that summary with its table (-t)");
+  line.toggle("--imperfect", given.imperfect,
+              "Tiles may leave a remainder, as with `--factors imperfect` of `map` (-if)");
   line.meant(
       "--pins", "NAME",
-      "array (default): the dataflow takes the whole array; scripts: half of it at least, with WS what the files say",
+      "array (default): the dataflow takes the whole array; scripts: at least half of it, and for WS what the "
+      "files say",
       [&](const std::string& name) {
         if (name != "array" && name != "scripts")
           misuse("O1102", fmt::format("`{}` is no way to pin an array", name),
                  base::did_you_mean(name, std::vector<std::string>{"array", "scripts"}, "write `array` or `scripts`"));
         out.study.pins = name == "scripts" ? sweep::Pins::kScripts : sweep::Pins::kArray;
-        pinned = true;
+        given.pinned = true;
       });
   line.offer("--pins", {"array", "scripts"});
-  line.toggle("--live", live, "Ignored: progress is shown on a terminal (-l)");
-  line.count("--vict-cond", victory, "Ignored: searches are exact (-vc, -vs)");
+  line.toggle("--live", given.live, "Ignored: progress is shown on a terminal (-l)");
+  line.count("--vict-cond", given.victory, "Ignored: searches are exact (-vc, -vs)");
+}
+
+void declare_run(CommandLine& line, SweepArguments& out, Given& given) {
   line.group("Run");
-  line.text("--store", out.store, "FILE", "Where points are stored; default: sweep.db, or the study's name");
-  line.toggle("--all", out.all, "Evaluate every point, also those that cannot win");
-  line.text("--shard", shard, "K/N", "Part K of N of the points; `orrery merge` joins the stores");
+  line.text("--store", out.store, "FILE",
+            "Database in which points are stored; default: sweep.db, or the name of the study's document");
+  line.toggle("--all", out.all, "Evaluate every point, even those that cannot win");
+  line.text("--shard", given.shard, "K/N", "Part K of N of the points; `orrery merge` joins the stores");
   line.count("--threads,-j", out.threads, "Threads; they change the time only; default: one for each core", 4096);
-  line.seconds("--stop-after", out.seconds, "End after so many seconds; the same command goes on later");
+  line.seconds("--stop-after", out.seconds, "End after this many seconds; the same command goes on later");
   line.text_or_none("--slurm", out.slurm, out.slurm_options, "OPTIONS",
                     "Run as a job array of Slurm, with these options of sbatch: `--slurm=OPTIONS`");
   line.count("--parts", out.parts, "Tasks of the job array; default 4", 100'000);
@@ -194,67 +198,73 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   line.text("--export", out.export_to, "FILE", "Write every point to this file, .csv or .jsonl");
   line.text("--svg", out.svg, "FILE", "Draw the points by the first two objectives into this file");
   declare(line, out, "Write result.json, points.csv, front.svg and the best points' files there");
-  if (!line.read(parts.own, console)) return false;
+}
 
-  const std::shared_ptr<const base::SourceFile> file = take_study(parts.verbs);
-  sweep::Study& study = out.study;
-  if (file) {
-    const sweep::Pins pins = study.pins;
-    study = sweep::read_study(file);
-    study.pins = pins;
-  } else if (!parts.verbs.empty() && !parts.verbs.front().starts_with("-")) {
-    const std::vector<std::string>& known = sweep::swept_verbs();
-    std::string name = parts.verbs.front();
-    std::ptrdiff_t long_name = 1;
-    if ((name == "sparse" || name == "tune") && parts.verbs.size() > 1) name += " " + parts.verbs[1], long_name = 2;
-    std::error_code ignored;
-    const bool path = name.find_first_of("./") != std::string::npos || fs::exists(name, ignored);
-    // Words beside configurations name layers.
-    const bool is_verb = std::find(known.begin(), known.end(), name) != known.end();
-    if (!is_verb && !path && out.configs.empty()) refuse_word(name);
-    if (is_verb) {
-      study.verb = name;
-      parts.verbs.erase(parts.verbs.begin(), parts.verbs.begin() + long_name);
-    }
-  }
-  // The same question without what is each shard's own.
+// The verb that the words begin with, taken out of them.
+void take_verb(Arguments& words, SweepArguments& out) {
+  if (words.empty() || words.front().starts_with("-")) return;
+  const std::vector<std::string>& known = sweep::swept_verbs();
+  std::string name = words.front();
+  std::ptrdiff_t long_name = 1;
+  if ((name == "sparse" || name == "tune") && words.size() > 1) name += " " + words[1], long_name = 2;
+  std::error_code ignored;
+  const bool path = name.find_first_of("./") != std::string::npos || fs::exists(name, ignored);
+  // Words beside configurations name layers.
+  const bool is_verb = std::find(known.begin(), known.end(), name) != known.end();
+  if (!is_verb && !path && out.configs.empty()) refuse_word(name);
+  if (!is_verb) return;
+  out.study.verb = name;
+  words.erase(words.begin(), words.begin() + long_name);
+}
+
+// The same question without what is each shard's own.
+Arguments shard_arguments(const Arguments& arguments) {
   const auto is_own = [](const std::string& argument, std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(), [&](const char* name) {
       return argument == name || argument.starts_with(std::string(name) + "=");
     });
   };
+  Arguments out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (is_own(arguments[i], {"--slurm", "--json", "--quiet", "-q", "--force"})) continue;
     if (is_own(arguments[i], {"--parts", "--store", "-o", "--output", "--export", "--svg"})) {
       if (arguments[i].find('=') == std::string::npos) ++i;
       continue;
     }
-    out.shards.push_back(arguments[i]);
+    out.push_back(arguments[i]);
   }
-  study.arguments.insert(study.arguments.end(), parts.verbs.begin(), parts.verbs.end());
+  return out;
+}
 
-  if (imperfect) study.arguments.emplace_back("--factors=imperfect");
-  const auto ignore = [&](bool given, const char* option, const char* why) {
-    if (given) out.warnings.warning("O2063", fmt::format("`{}` is ignored: {}", option, why));
+void add_configurations(const Given& given, SweepArguments& out) {
+  sweep::Study& study = out.study;
+  if (given.imperfect) study.arguments.emplace_back("--factors=imperfect");
+  const auto ignore = [&](bool stands, const char* option, const char* why) {
+    if (stands) out.warnings.warning("O2063", fmt::format("`{}` is ignored: {}", option, why));
   };
-  ignore(victory.has_value(), "--vict-cond", "searches are exact and end with a proof");
-  ignore(live, "--live", "progress is shown on a terminal by itself");
-  if (!out.configs.empty())
-    for (sweep::Group& group :
-         sweep::read_configs(base::read_file(out.configs), mixed, static_cast<std::size_t>(first.value_or(0))))
+  ignore(given.victory.has_value(), "--vict-cond", "searches are exact and end with a proof");
+  ignore(given.live, "--live", "progress is shown on a terminal by itself");
+  if (!out.configs.empty()) {
+    const auto first = static_cast<std::size_t>(given.first.value_or(0));
+    for (sweep::Group& group : sweep::read_configs(base::read_file(out.configs), given.mixed, first))
       study.groups.push_back(std::move(group));
-  else if (first || mixed || out.ignore_heads || out.summary || out.table || imperfect || pinned)
+  } else if (given.first || given.mixed || out.ignore_heads || out.summary || out.table || given.imperfect ||
+             given.pinned) {
     misuse("O1103",
-           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` are of "
+           "`--init-idx`, `--mix`, `--ignore-heads`, `--summary`, `--table`, `--imperfect` and `--pins` need "
            "`--configs`",
            "name the configurations: `--configs hw_configs.json`");
-  for (const std::string& text : vary) study.groups.push_back(sweep::read_vary(text));
+  }
+}
+
+void add_fields(const Given& given, sweep::Study& study) {
+  for (const std::string& text : given.vary) study.groups.push_back(sweep::read_vary(text));
   std::vector<std::string> paths;
   for (const sweep::Axis* axis : study.axes()) paths.push_back(axis->path);
-  for (const std::string& text : where)
+  for (const std::string& text : given.where)
     study.where.emplace_back(text, base::Location{text_of("--where", text), 1, 1, static_cast<int>(text.size())},
                              paths);
-  for (const std::string& text : budgets) {
+  for (const std::string& text : given.budgets) {
     const auto shown = text_of("--budget", text);
     const std::size_t equals = std::min(text.find('='), text.size());
     const auto at = [&](std::size_t begin, std::size_t end) {
@@ -264,17 +274,49 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
                                                equals < text.size() ? text.substr(equals + 1) : std::string(),
                                                at(0, equals), at(std::min(equals + 1, text.size()), text.size())));
   }
-  for (const std::string& name : objectives)
+  for (const std::string& name : given.objectives)
     study.objectives.push_back(
         sweep::objective_of(name, {text_of("--objectives", name), 1, 1, static_cast<int>(name.size())}));
+}
+
+}  // namespace
+
+bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& out) {
+  const bool described = arguments == Arguments{kDescribe};
+  Split parts = described ? Split{arguments, {}} : split(arguments);
+  Given given;
+  CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
+                   "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
+  std::vector<std::string> words;
+  line.words(
+      "ARGUMENTS", words,
+      "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
+  declare_study(line, given);
+  declare_configurations(line, out, given);
+  declare_run(line, out, given);
+  if (!line.read(parts.own, console)) return false;
+
+  const std::shared_ptr<const base::SourceFile> file = take_study(parts.verbs);
+  sweep::Study& study = out.study;
+  if (file) {
+    const sweep::Pins pins = study.pins;
+    study = sweep::read_study(file);
+    study.pins = pins;
+  } else {
+    take_verb(parts.verbs, out);
+  }
+  out.shards = shard_arguments(arguments);
+  study.arguments.insert(study.arguments.end(), parts.verbs.begin(), parts.verbs.end());
+  add_configurations(given, out);
+  add_fields(given, study);
   if (study.groups.empty() && !out.status) refuse_missing_study(parts.verbs);
   if (study.objectives.empty() && !out.configs.empty())
     for (const char* name : {"edp-seed", "energy", "cycles", "utilization"})
       study.objectives.push_back(sweep::objective_of(name, {}));
   if (study.objectives.empty()) study.objectives = sweep::usual_objectives(study.verb);
-  if (!title.empty()) study.title = title;
+  if (!given.title.empty()) study.title = given.title;
   if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, fmt::join(study.arguments, " "));
-  if (!shard.empty()) out.shard = shard_of(shard);
+  if (!given.shard.empty()) out.shard = shard_of(given.shard);
   if (out.store.empty()) out.store = file ? fs::path(file->name).stem().string() + ".db" : "sweep.db";
   return true;
 }

@@ -10,6 +10,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
+#include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/report.h"
 
 namespace orrery::verbs {
@@ -66,11 +67,8 @@ std::string first_error(const SweepAnswer& answer, std::size_t errors) {
   std::size_t at = 0;
   while (!points.known(at) || points.status(at) != store::Status::kError) ++at;
   const std::string& reason = points.reason(at);
-  std::string values;
-  for (const base::Override& set : answer.study.at(points.number(at)))
-    values += fmt::format("{}{}={}", values.empty() ? "" : ", ", set.path, set.value);
-  return fmt::format("{} at {}: {}\n{}", errors == 1 ? "the error" : "the first error", values,
-                     reason.substr(0, reason.find('\n')),
+  return fmt::format("{} at {}: {}\n{}", errors == 1 ? "the error" : "the first error",
+                     sweep::values_text(answer.study.at(points.number(at))), reason.substr(0, reason.find('\n')),
                      errors == 1 ? "" : "`--export points.csv` lists every point with its reason\n");
 }
 
@@ -165,33 +163,24 @@ std::string sweep_status_table(const StoreStatus& status) {
 
 base::Diagnostic explain_no_point(const SweepAnswer& answer) {
   base::Diagnostics found;
-  if (answer.ranking.nearest != Ranking::kNone) {
+  const sweep::Points& points = answer.points;
+  const std::size_t nearest = answer.ranking.nearest;
+  bool all_excluded = points.size() > 0;
+  for (std::size_t at = 0; at < points.size() && all_excluded; ++at)
+    all_excluded = points.known(at) && points.status(at) == store::Status::kPruned;
+  if (nearest != Ranking::kNone || all_excluded) {
     auto& error = found.error("O2050", "no point is within the budgets");
     for (const sweep::Budget& budget : answer.study.budgets)
       error.note(fmt::format("budget: {} <= {:.6g}", store::column(budget.figure), budget.most));
-    std::string at;
-    for (const base::Override& set : answer.study.at(answer.points.number(answer.ranking.nearest)))
-      at += fmt::format("{}{}={}", at.empty() ? "" : ", ", set.path, set.value);
-    error.note(fmt::format("the nearest is {}: {}", at, answer.ranking.excess))
-        .hint("raise the budget, or let other values in");
-    return error;
-  }
-  const auto over = [&](std::size_t at) {
-    return answer.points.known(at) && answer.points.status(at) == store::Status::kPruned;
-  };
-  std::size_t excluded = 0;
-  for (std::size_t at = 0; at < answer.points.size(); ++at) excluded += over(at);
-  if (excluded > 0 && excluded == answer.points.size()) {
-    auto& error = found.error("O2050", "no point is within the budgets");
-    for (const sweep::Budget& budget : answer.study.budgets)
-      error.note(fmt::format("budget: {} <= {:.6g}", store::column(budget.figure), budget.most));
-    error.hint("raise the budget, or let other values in");
-    return error;
+    if (nearest != Ranking::kNone)
+      error.note(fmt::format("the nearest is {}: {}", sweep::values_text(answer.study.at(points.number(nearest))),
+                             answer.ranking.excess));
+    return error.hint("raise the budget, or let other values in");
   }
   auto& error = found.error("O2064", "no point has an answer with the figures asked for");
   std::map<std::string, std::size_t> reasons;
-  for (std::size_t at = 0; at < answer.points.size(); ++at)
-    if (answer.points.known(at)) ++reasons[answer.points.reason(at)];
+  for (std::size_t at = 0; at < points.size(); ++at)
+    if (points.known(at)) ++reasons[points.reason(at)];
   std::vector<std::pair<std::size_t, std::string>> most;
   for (const auto& [reason, count] : reasons)
     if (!reason.empty()) most.emplace_back(count, reason);

@@ -3,17 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/train/run.h"
 
 namespace orrery::verbs {
 
-struct TrainDocument {
-  std::string version;
-  const TrainedModel* trained = nullptr;  // borrowed
-  double seconds = 0;                     // wall clock of the whole command
-};
-
-// Indented, ending in a newline; doubles round-trip exactly. All but `timing` is a pure function of the input.
-std::string train_json(const TrainDocument& document);
+// Doubles round-trip exactly. All but `timing` and `certificate.seconds` is a pure function of the input.
+Document<TrainedModel> train_document();
 
 }  // namespace orrery::verbs

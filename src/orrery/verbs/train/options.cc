@@ -1,22 +1,18 @@
+#include "orrery/verbs/train/options.h"
+
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/inputs/file_kinds.h"
-#include "orrery/program/verbs.h"
-#include "orrery/verbs/sweep/request_options.h"
 #include "orrery/verbs/train/amped/options.h"
 #include "orrery/verbs/train/json.h"
 #include "orrery/verbs/train/perfetto_trace.h"
@@ -86,10 +82,10 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
   for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
   line.offer("--stack", stacks);
   line.meant_each("--overlap", "CLASS[,CLASS]",
-                  "Communication beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
+                  "Communication that runs beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
                   [&request](const std::string& name) { choose_overlap(name, request); });
   line.offer("--overlap", {"dp", "tp", "pp", "ep", "cp", "none"});
-  line.toggle("--sequence-parallel", request.sequence_parallel, "Norms and dropouts are split over tp as well");
+  line.toggle("--sequence-parallel", request.sequence_parallel, "Split norms and dropouts over tp as well");
   cluster::Plan plan;
   line.digit("--zero", request.zero, static_cast<int>(base::find_field(cluster::fields(plan), "zero")->most),
              "Sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well",
@@ -107,10 +103,10 @@ void declare_amped(CommandLine& line, TrainOptions& options) {
   line.offer("--equations", {"amped"});
   line.text("--tables", options.lookup_tables, "FILE", "AMPeD's lookup_tables.json");
   line.text("--config-flat", options.config_flat, "FILE", "AMPeD's parameters by name");
-  line.toggle("--gemm", options.gemm, "AMPeD: gemm_breakdown.txt");
-  line.toggle("--compute-graph", options.compute_graph, "AMPeD: compute_graph.txt");
-  line.toggle("--mat-dims", options.mat_dims, "AMPeD: mat_dims.txt, for DeepFlow");
-  line.toggle("--search", options.search, "AMPeD: the best of all batch sizes and degrees");
+  line.toggle("--gemm", options.gemm, "AMPeD: write or print gemm_breakdown.txt");
+  line.toggle("--compute-graph", options.compute_graph, "AMPeD: write or print compute_graph.txt");
+  line.toggle("--mat-dims", options.mat_dims, "AMPeD: write or print mat_dims.txt, for DeepFlow");
+  line.toggle("--search", options.search, "AMPeD: find the best of all batch sizes and degrees");
   line.meant_each("--compat", "NAME[,NAME]", "amped: AMPeD's equations, defects included", true,
                   [&options](const std::string& name) {
                     if (!reproduces(amped::kDefects, name, options.compat))
@@ -130,11 +126,11 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.choice("--attention", request.attention, cluster::attentions(),
               "materialised or flash; default: what was usual when the model was published");
   line.text("--operators", request.measurements, "FILE.csv",
-            "Timings of matrix products, used in preference to the roofline");
+            "Timings of GEMMs, used in preference to the roofline");
   line.text("--attention-array", request.attention_array, "FILE.json",
             "A simulated array beside each accelerator does attention forwards: an answer of `sparse simulate`");
   line.meant("--efficiency", "E[,B]",
-             "Instead of the roofline: products reach E (or, at microbatch b, E b / (b + B)) of the peak",
+             "Instead of the roofline: GEMMs reach E (or, at microbatch b, E b / (b + B)) of the peak",
              [&request](const std::string& text) { choose_efficiency(text, request); });
   line.meant("--tokens", "N", "Also print the time to train on so many tokens, such as 300e9 or 1.4T",
              [&request](const std::string& text) { choose_tokens(text, request); });
@@ -148,8 +144,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.text("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
   line.group("Search");
   declare_search(line, request.limits,
-                 "Threads that search plans and map a chip's products; they change the time only; default: one for "
-                 "each core",
+                 "Threads that search plans and map a chip's GEMMs; they change the time only; default: one for each core",
                  "Seconds for the search of plans and a chip's mappings; the best so far is taken");
   request.limits.memory = base::kDefaultMemory;
   line.memory(request.limits.memory);
@@ -195,7 +190,7 @@ void refuse_amped_options(const TrainOptions& options) {
   found.throw_if_errors();
 }
 
-void write_trace(const std::string& path, const TrainedModel& trained) {
+std::string trace_of(const TrainedModel& trained) {
   const base::Count events = verbs::trace_events(trained.plan);
   if (events > kMostEvents) {
     base::Diagnostics found;
@@ -205,7 +200,26 @@ void write_trace(const std::string& path, const TrainedModel& trained) {
         .hint("take a smaller `--global-batch`: the pipeline repeats itself");
     found.throw_if_errors();
   }
-  write_file(path, verbs::perfetto_trace(trained));
+  return perfetto_trace(trained);
+}
+
+std::string picture_of_map(const TrainedModel& trained) {
+  return trained.search && !trained.search->cells.empty() ? plan_map_svg(trained) : "";
+}
+
+std::vector<OutputFile> files_of(const TrainedModel& trained) {
+  std::vector<OutputFile> files{{"plan.yaml", plan_text(trained.plan)}};
+  if (trained.search) files.push_back({"plans.csv", plans_csv(*trained.search)});
+  return files;
+}
+
+Outcome outcome_of_training(const TrainedModel& trained, const Run& run) {
+  if (!trained.all_choices || !trained.unproven.empty()) return {run.cut_short()};
+  Outcome out;
+  if (!trained.iteration.fits) out.reasons.push_back(explain_no_fit(trained));
+  if (trained.search && trained.search->top.empty()) out.reasons.push_back(explain_conflict(trained));
+  if (!out.reasons.empty()) out.code = kNo;
+  return out;
 }
 
 }  // namespace
@@ -225,7 +239,6 @@ int run_train(const Arguments& arguments, Console& console) {
   TrainOptions options;
   if (!read(arguments, console, options)) return kDone;
   if (options.amped) return run_train_amped(options, console);
-  const base::Stopwatch clock;
   refuse_amped_options(options);
   if (!options.plans.empty()) {
     for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
@@ -235,58 +248,26 @@ int run_train(const Arguments& arguments, Console& console) {
                "leave it out, and send the rows to a file: `> rows.csv`");
     return run_plan_rows(options.request, options.plans, console);
   }
-  check_folder(options.directory, options.force, {"result.json", "plan.yaml", "plans.csv"});
-  check_file(options.trace);
-  check_file(options.svg);
-  const auto [trained, told_to_stop] = [&] {
-    std::optional<InterruptGuard> interrupt;
-    TrainRequest request = options.request;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine progress(console);
-    request.searching = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} products mapped", done, all));
-    };
-    request.plans.progress = [&](double best, double bound) {
-      if (progress.wanted())
-        progress.show(
-            fmt::format("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound, 100 * base::gap(best, bound)));
-    };
-    try {
-      TrainedModel result = verbs::train(request);
-      return std::pair(std::move(result), interrupt->flag()->load());
-    } catch (const base::InputError& error) {
-      if (interrupt && interrupt->flag()->load()) throw StoppedWithoutAnswer(error);
-      throw;
-    }
-  }();
-  report(console, trained.warnings.all());
-  if (!options.trace.empty()) write_trace(options.trace, trained);
-
-  TrainDocument document;
-  document.version = kVersion;
-  document.trained = &trained;
-  document.seconds = clock.seconds();
-  if (!options.directory.empty()) {
-    make_folder(options.directory);
-    write_file((std::filesystem::path(options.directory) / "result.json").string(), verbs::train_json(document));
-    write_file((std::filesystem::path(options.directory) / "plan.yaml").string(), verbs::plan_text(trained.plan));
-    if (trained.search)
-      write_file((std::filesystem::path(options.directory) / "plans.csv").string(), verbs::plans_csv(*trained.search));
-  }
-  if (!options.svg.empty() && trained.search && !trained.search->cells.empty())
-    write_file(options.svg, verbs::plan_map_svg(trained));
-  console.out << (console.json ? verbs::train_json(document) : verbs::train_table(trained));
-  if (!trained.all_choices || !trained.unproven.empty()) {
-    console.out.flush();
-    return told_to_stop ? kInterrupted : kLimit;
-  }
-  std::vector<base::Diagnostic> no;
-  if (!trained.iteration.fits) no.push_back(verbs::explain_no_fit(trained));
-  if (trained.search && trained.search->top.empty()) no.push_back(verbs::explain_conflict(trained));
-  if (no.empty()) return kDone;
-  console.out.flush();
-  report(console, no);
-  return kNo;
+  TrainRequest& request = options.request;
+  return run_verb<TrainedModel>(console, {.answer =
+                                              [&](Run& run) {
+                                                request.interruptible = run.interruptible();
+                                                request.searching = [&](std::size_t done, std::size_t all) {
+                                                  run.show("{} of {} products mapped", done, all);
+                                                };
+                                                request.plans.progress = [&](double best, double bound) {
+                                                  run.show("best {:.6g}, bound {:.6g}, gap {:.2f} %", best, bound,
+                                                           100 * base::gap(best, bound));
+                                                };
+                                                return train(request);
+                                              },
+                                          .document = train_document,
+                                          .table = train_table,
+                                          .folder = options,
+                                          .names = {"result.json", "plan.yaml", "plans.csv"},
+                                          .folder_files = files_of,
+                                          .files = {{options.trace, trace_of}, {options.svg, picture_of_map}},
+                                          .outcome = outcome_of_training});
 }
 
 }  // namespace orrery::verbs

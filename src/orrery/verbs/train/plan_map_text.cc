@@ -10,8 +10,8 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/present/graph_svg.h"
+#include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_search_text.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {

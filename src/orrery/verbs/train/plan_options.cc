@@ -143,8 +143,7 @@ void declare_sizes(CommandLine& line, TrainRequest& request) {
 void declare_plan_question(CommandLine& line, PlanQuestion& question) {
   line.group("Best plan");
   line.meant_each("--objective", "NAME[,NAME]",
-                  "What is least: time (default), cost, energy, memory, goodput (useful work in the least time), "
-                  "accelerators; or several to compare in turn",
+                  "Objective: time (default), cost, energy, memory, goodput (useful work in the least time), accelerators; or several to compare in turn",
                   true, [&question](const std::string& name) { add_metric(name, question); });
   line.offer("--objective", metric_names());
   line.meant_each("--pareto", "NAME,NAME[,NAME]", "All plans that no other one beats in these, side by side", true,
@@ -155,8 +154,8 @@ void declare_plan_question(CommandLine& line, PlanQuestion& question) {
                     add_metric(name, question);
                   });
   line.offer("--pareto", metric_names());
-  line.count("--top", question.top, "So many of the best plans; default 5", 1000);
-  line.meant("--max-memory", "SIZE", "Of an accelerator, such as 64GiB; default: all it has",
+  line.count("--top", question.top, "Number of best plans to print; default 5", 1000);
+  line.meant("--max-memory", "SIZE", "Most memory of an accelerator to use, such as 64GiB; default: all it has",
              [&question](const std::string& text) {
                const std::size_t bytes = amount_of_memory(text);
                if (bytes == 0)
@@ -165,25 +164,25 @@ void declare_plan_question(CommandLine& line, PlanQuestion& question) {
                question.most_memory = static_cast<double>(bytes);
              });
   line.meant("--memory-margin", "SIZE|P%",
-             "Of an accelerator's memory, to be left free of what is in use, such as 5% or 4GiB; default: none",
+             "Memory of an accelerator to leave free, such as 5% or 4GiB; default: none",
              [&question](const std::string& text) { choose_margin(text, question); });
-  line.meant("--max-cost", "USD", "Dollars of an iteration; with --tokens of the run, of several batches of a sequence",
+  line.meant("--max-cost", "USD", "Most US dollars of an iteration; with --tokens of the whole training, with several batches of a sequence",
              [&question](const std::string& text) {
                question.most_dollars = positive("--max-cost", text, "a number of dollars");
              });
-  line.meant("--max-time", "S", "Seconds, likewise", [&question](const std::string& text) {
+  line.meant("--max-time", "S", "Most seconds of an iteration; with --tokens of the whole training, with several batches of a sequence", [&question](const std::string& text) {
     question.most_seconds = positive("--max-time", text, "a number of seconds");
   });
-  line.meant("--mtbf", "HOURS", "Between two failures of one accelerator, for goodput",
+  line.meant("--mtbf", "HOURS", "Hours between two failures of one accelerator, for goodput",
              [&question](const std::string& text) {
                question.reliability.mtbf_s = 3600 * positive("--mtbf", text, "a number of hours");
              });
-  line.seconds("--checkpoint-time", question.reliability.checkpoint_s, "Seconds to write one; default 0");
-  line.seconds("--restart-time", question.reliability.restart_s, "Seconds from a failure to the next step; default 0");
+  line.seconds("--checkpoint-time", question.reliability.checkpoint_s, "Seconds to write a checkpoint, for goodput; default 0");
+  line.seconds("--restart-time", question.reliability.restart_s, "Seconds from a failure to the next step, for goodput; default 0");
   line.text("--why", question.why, "CHOICE",
             "Force a choice, such as tp=4 or recompute=full,zero=3, and say what it costs");
   line.toggle("--certify", question.certify, "Evaluate every plan, without bounds");
-  line.toggle("--map", question.map, "Also the best plan of every tp x pp");
+  line.toggle("--map", question.map, "Also list the best plan of every tp x pp");
 }
 
 }  // namespace orrery::verbs

@@ -12,8 +12,8 @@
 
 #include "orrery/base/text/grouped.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_map_text.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {
@@ -82,52 +81,57 @@ std::string run_operators_table(const TrainedModel& trained) {
 
 Record<TrainedModel> run_operators_record() {
   using O = RunOperator;
-  const Record<LevelCost> level = {{"name", "Of the chip's storage, or `compute`.", &LevelCost::name},
-                                   {"bytes", "In and out, all instances.", &LevelCost::bytes},
-                                   {"seconds", "That it needs by itself.", &LevelCost::seconds}};
+  const Record<LevelCost> level = {
+      {"name", "Name of the chip's storage, or `compute`.", &LevelCost::name},
+      {"bytes", "Bytes in and out of all instances.", &LevelCost::bytes},
+      {"seconds", "Time that the level needs by itself, in seconds.", &LevelCost::seconds}};
   const auto product = [](const O& o) -> const machine::MatrixProduct& { return product_of(o.use); };
   const auto priced = [](const O& o) -> const machine::MatrixProduct& { return o.use.one.product; };
   const auto is_product = [](const O& o) {
     return o.use.one.kind == machine::OperatorKind::kProduct || o.use.one.kind == machine::OperatorKind::kAttention;
   };
-  const Record<machine::MatrixProduct> shape = {{"batch", "Equal products.", &machine::MatrixProduct::batch},
-                                                {"m", "Rows.", &machine::MatrixProduct::m},
-                                                {"n", "Columns.", &machine::MatrixProduct::n},
-                                                {"k", "Summed over.", &machine::MatrixProduct::k}};
+  const Record<machine::MatrixProduct> shape = {{"batch", "Equal GEMMs.", &machine::MatrixProduct::batch},
+                                                {"m", "Rows of the result.", &machine::MatrixProduct::m},
+                                                {"n", "Columns of the result.", &machine::MatrixProduct::n},
+                                                {"k", "Length of the sum.", &machine::MatrixProduct::k}};
   const Record<O> one = {
-      {"name", "Of the matrix, or of what is done.", [](const O& o) { return o.use.name; }},
-      {"pass", "When it runs.", [](const O& o) { return cluster::name(o.use.pass); },
+      {"name", "Name of the matrix, or of the work.", [](const O& o) { return o.use.name; }},
+      {"pass", "Pass that it runs in.", [](const O& o) { return cluster::name(o.use.pass); },
        OneOf{{"forward", "input gradient", "weight gradient", "backward", "recomputation", "step"}}},
-      {"kind", "What it is.", [](const O& o) { return machine::name(o.use.one.kind); },
-       OneOf{{"product", "attention", "sparse attention", "normalisation", "element-wise", "scan"}}},
+      {"kind", "Kind of operator.", [](const O& o) { return machine::name(o.use.one.kind); },
+       OneOf{{"product",
+              "Sizes of the GEMM; of attention m queries, n keys, width k and a batch of heads; left out for other "
+              "kinds.",
+              "sparse attention", "normalisation", "element-wise", "scan"}}},
       {"product", "Its sizes; of attention m queries, n keys and their width k, a batch of heads; else left out.",
        product, shape, when(is_product)},
-      {"priced_as", "The product whose cost it is given, where that is another: of the scores of fused attention.",
-       priced, shape, when([](const O& o) { return o.use.computes.has_value(); })},
-      {"bytes", "That it moves; 0 of products.", [](const O& o) { return o.use.one.bytes; }},
-      {"times", "In an iteration, one rank of every stage taken together.", [](const O& o) { return o.use.times; }},
-      {"each_s", "Seconds of one.", [](const O& o) { return o.cost.seconds; }},
-      {"seconds", "Of all of them.", &O::seconds},
-      {"share_percent", "Of the seconds of all operators.", [](const O& o) { return 100 * o.share; }},
-      {"joules", "Of one; null where it is not known.", [](const O& o) { return o.cost.joules; }},
-      {"binds", "The level that takes longest, or `compute`; empty where it is not known.",
+      {"priced_as", "GEMM whose cost it is given, where that is another one: of the scores of fused attention.", priced,
+       shape, when([](const O& o) { return o.use.computes.has_value(); })},
+      {"bytes", "Bytes that it moves; 0 for GEMMs.", [](const O& o) { return o.use.one.bytes; }},
+      {"times", "How often it runs in an iteration, with one rank of every stage counted.",
+       [](const O& o) { return o.use.times; }},
+      {"each_s", "Time of one run, in seconds.", [](const O& o) { return o.cost.seconds; }},
+      {"seconds", "Time of all runs, in seconds.", &O::seconds},
+      {"share_percent", "Share of the seconds of all operators, in percent.", [](const O& o) { return 100 * o.share; }},
+      {"joules", "Energy of one run, in J; null where it is not known.", [](const O& o) { return o.cost.joules; }},
+      {"binds", "Level that takes longest, or `compute`; empty where it is not known.",
        [](const O& o) { return o.cost.binds; }},
       {"basis", "What the figures rest on.", [](const O& o) { return machine::name(o.cost.basis); },
        OneOf{{"modelled", "measured", "published"}}},
-      {"gap", "Of the seconds over a proven bound, as a share; 0: proven, or nothing was searched.",
+      {"gap", "Gap between the time and its proven bound, as a share; 0: proven, or nothing was searched.",
        [](const O& o) { return o.cost.gap; }},
-      {"levels", "Of the chip, outermost first; empty where it is not known.",
+      {"levels", "Levels of the chip, outermost first; empty where they are not known.",
        [](const O& o) -> const std::vector<LevelCost>& { return o.cost.levels; }, level}};
-  return {
-      {"operators", "The longest first.", &TrainedModel::listed, one},
-      {"joules", "Of an iteration, operators on all accelerators; null where one is not known.", &TrainedModel::joules},
-      {"mean_watts",
-       "`joules` of one accelerator over the iteration: words and operations alone, no clocks, control, nor "
-       "what leaks while it waits.",
-       [](const TrainedModel& t) { return t.joules ? std::optional<double>(mean_watts(t)) : std::nullopt; }},
-      {"searched", "Products whose mapping on the chip was searched.", &TrainedModel::searched},
-      {"unproven", "Of them, those without a proof.",
-       [](const TrainedModel& t) { return static_cast<base::Count>(t.unproven.size()); }}};
+  return {{"operators", "Operators of an iteration, the longest first.", &TrainedModel::listed, one},
+          {"joules", "Energy of all operators of an iteration on all accelerators, in J; null where one is not known.",
+           &TrainedModel::joules},
+          {"mean_watts",
+           "Mean power of one accelerator's operators over the iteration, in W: without clocks, control and leakage "
+           "while it waits.",
+           [](const TrainedModel& t) { return t.joules ? std::optional<double>(mean_watts(t)) : std::nullopt; }},
+          {"searched", "GEMMs whose mapping on the chip was searched.", &TrainedModel::searched},
+          {"unproven", "Those of the searched GEMMs whose mapping is not proven to be optimal.",
+           [](const TrainedModel& t) { return static_cast<base::Count>(t.unproven.size()); }}};
 }
 
 }  // namespace orrery::verbs

@@ -9,6 +9,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/present/bar.h"
+#include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_operators_text.h"
 
@@ -219,17 +220,6 @@ std::string remark(const TrainedModel& trained) {
 }
 
 }  // namespace
-
-std::string shown_seconds(double seconds) {
-  const auto digits = [](double value, const char* unit) {
-    return fmt::format("{:.{}f} {}", value, value < 10 ? 3 : value < 100 ? 2 : 1, unit);
-  };
-  if (!(seconds > 0)) return "0 s";
-  if (seconds >= 2 * 86400.0) return digits(seconds / 86400, "d");
-  if (seconds >= 2 * 3600.0) return digits(seconds / 3600, "h");
-  if (seconds >= 1) return digits(seconds, "s");
-  return seconds >= 1e-3 ? digits(seconds * 1e3, "ms") : digits(seconds * 1e6, "us");
-}
 
 std::string train_table(const TrainedModel& trained) {
   return title(trained) + degrees(trained) + "\n" + search_view(trained) + time_chart(trained.iteration) +

@@ -9,7 +9,4 @@ namespace orrery::verbs {
 
 std::string train_table(const TrainedModel& trained);
 
-// "19.07 s", "3.2 ms", "33.5 d": three or four digits in a unit that suits.
-std::string shown_seconds(double seconds);
-
 }  // namespace orrery::verbs

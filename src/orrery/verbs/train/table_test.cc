@@ -35,9 +35,7 @@ TEST(ShownSeconds, TakesTheUnitThatSuits) {
 
 TEST(TrainJson, BreakdownSumsToTheIterationAndMemoryToItsTotal) {
   const auto run = trained(cluster::PipelineChoice::kOneFOneB);
-  TrainDocument document;
-  document.trained = &run;
-  const auto result = checked(train_json(document)).at("result");
+  const auto result = checked(train_document(), run).at("result");
   double seconds = 0, bytes = 0;
   for (const auto& [name, value] : result.at("breakdown").items()) seconds += value.get<double>();
   for (const auto& [name, value] : result.at("memory_bytes").items())
@@ -51,11 +49,9 @@ TEST(TrainJson, BreakdownSumsToTheIterationAndMemoryToItsTotal) {
 
 TEST(TrainJson, CostsAreThoseOfThePriceAndThePowerAndNullWithout) {
   auto run = trained(cluster::PipelineChoice::kOneFOneB);
-  TrainDocument document;
-  document.trained = &run;
   run.system.price_per_gpu_hour = 2;
   run.system.watts_per_gpu = 400;
-  const auto priced = checked(train_json(document)).at("result");
+  const auto priced = checked(train_document(), run).at("result");
   const double hours = run.iteration.iteration_s * 64 / 3600;
   EXPECT_DOUBLE_EQ(priced.at("cost").at("accelerator_hours"), hours);
   EXPECT_DOUBLE_EQ(priced.at("cost").at("usd"), 2 * hours);
@@ -64,7 +60,7 @@ TEST(TrainJson, CostsAreThoseOfThePriceAndThePowerAndNullWithout) {
   EXPECT_NE(train_table(run).find("Wh at rated power"), std::string::npos);
   EXPECT_NE(train_table(run).find("dollars"), std::string::npos);
   run.system.price_per_gpu_hour = run.system.watts_per_gpu = 0;
-  const auto plain = checked(train_json(document)).at("result");
+  const auto plain = checked(train_document(), run).at("result");
   EXPECT_TRUE(plain.at("cost").at("usd").is_null());
   EXPECT_TRUE(plain.at("training").at("kwh").is_null());
   EXPECT_EQ(train_table(run).find("dollars"), std::string::npos);

@@ -2,14 +2,15 @@
 
 namespace orrery::verbs {
 
-
 Record<LayerPlan> layer_plan() {
-  return {{"runs", "The faster of the two.",
+  return {{"runs", "The faster of the two: `built-in` or `layouts`.",
            [](const LayerPlan& p) { return std::string(p.built_in() ? "built-in" : "layouts"); },
            OneOf{{"built-in", "layouts"}}},
-          {"built_in_ms", "The built-in layer, forward and backward; measured.", &LayerPlan::built_in_ms},
-          {"layouts_ms", "The best choice of layouts: the sum of measured operators.", &LayerPlan::layouts_ms},
-          {"file", "Where it is kept; null: nowhere.",
+          {"built_in_ms", "Time of the built-in layer, forward and backward, measured, in milliseconds.",
+           &LayerPlan::built_in_ms},
+          {"layouts_ms", "Time of the best choice of layouts: the sum of its measured operators, in milliseconds.",
+           &LayerPlan::layouts_ms},
+          {"file", "File in which the plan is kept; null: it is not kept.",
            [](const LayerPlan& p) { return p.file.empty() ? std::nullopt : std::optional(p.file); }}};
 }
 

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
-#include "orrery/verbs/train/table.h"
 #include "orrery/verbs/validate/error_summary_text.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 // "32 KiB", "8 GiB": sizes of buffers are powers of two, or nearly.
 std::string buffer_text(double bytes) {
@@ -21,46 +17,6 @@ std::string buffer_text(double bytes) {
   int unit = 0;
   while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
   return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
-}
-
-struct Validation {
-  const std::vector<ValidatedCollectives>& sets;
-  double seconds;
-  const std::string& version;
-};
-
-Record<Validation> answer() {
-  using P = ValidatedCollective;
-  using Set = ValidatedCollectives;
-  const Record<P> point = {
-      {"system", "Its name.", &P::system},
-      {"use", "`held-out`: no constant has seen it; `fitted`: one was fitted on it; `unverified`: never counted.",
-       [](const P& p) { return verbs::name(p.use); }, OneOf{{"held-out", "fitted", "unverified"}}},
-      {"operation", "What was done.", [](const P& p) { return verbs::name(p.operation); },
-       OneOf{{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "point-to-point"}}},
-      {"ranks", "Of the group.", [](const P& p) { return static_cast<base::Count>(p.ranks); }},
-      {"bytes", "Of the buffer; of an all-gather, of the result.", &P::bytes},
-      {"measured_s", "Seconds of one operation.", &P::measured_s},
-      {"predicted_s", "Seconds of one operation.", &P::predicted_s},
-      {"error_percent", "Predicted over measured, less 1.", [](const P& p) { return 100 * p.error; }},
-      {"algorithm", "What the library was told or said to do; empty: not known, so the fastest.", &P::algorithm,
-       OneOf{{"", "ring", "switch"}}},
-      {"note", "What is to be known about the row.", &P::note}};
-  const Record<Set> set = {{"name", "Of the table.", &Set::name},
-                           {"title", "In one line.", &Set::title},
-                           {"source", "Where the measurements come from.", &Set::source},
-                           {"licence", "Of the measurements.", &Set::licence},
-                           {"held_out", "Errors on rows that no constant has seen.", &Set::held_out, error_summary()},
-                           {"fitted", "Errors on rows that constants were fitted on.", &Set::fitted, error_summary()},
-                           {"large", "Of the held-out ones, those of 256 MiB and more.", &Set::large, error_summary()},
-                           {"points", "As the table has them.", &Set::points, point}};
-  const auto sets = [](const Validation& v) -> const std::vector<Set>& { return v.sets; };
-  const Record<Validation> result = {{"sets", "By name.", sets, set}};
-  return document<Validation>("validate_collectives", kTiming,
-                              [](const Validation& v) {
-                                return Envelope{v.version, {}, nullptr, nullptr, v.seconds};
-                              },
-                              {{"result", "Every point.", std::identity(), result}});
 }
 
 }  // namespace
@@ -106,13 +62,34 @@ std::string collectives_points(const ValidatedCollectives& set, std::size_t most
   return result;
 }
 
-std::string collectives_json(const std::vector<ValidatedCollectives>& sets, double seconds,
-                             const std::string& version) {
-  return text(answer().json({sets, seconds, version}));
-}
-
-Json validate_collectives_schema() {
-  return answer().schema();
+Document<std::vector<ValidatedCollectives>> validate_collectives_document() {
+  using P = ValidatedCollective;
+  using Set = ValidatedCollectives;
+  const Record<P> point = {
+      {"system", "Name of the system.", &P::system},
+      {"use", "`held-out`: no constant has seen it; `fitted`: one was fitted on it; `unverified`: never counted.",
+       [](const P& p) { return verbs::name(p.use); }, OneOf{{"held-out", "fitted", "unverified"}}},
+      {"operation", "Collective operation.", [](const P& p) { return verbs::name(p.operation); },
+       OneOf{{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "point-to-point"}}},
+      {"ranks", "Accelerators of the group.", [](const P& p) { return static_cast<base::Count>(p.ranks); }},
+      {"bytes", "Bytes of the buffer; of an all-gather, of the result.", &P::bytes},
+      {"measured_s", "Measured time of one operation, in seconds.", &P::measured_s},
+      {"predicted_s", "Predicted time of one operation, in seconds.", &P::predicted_s},
+      {"error_percent", "Predicted over measured, less 1, in percent.", [](const P& p) { return 100 * p.error; }},
+      {"algorithm",
+       "Algorithm that the library was told to use or reported; empty: not known, so the fastest is assumed.",
+       &P::algorithm, OneOf{{"", "ring", "switch"}}},
+      {"note", "Remarks on the row.", &P::note}};
+  const Record<Set> set = {{"name", "Name of the table.", &Set::name},
+                           {"title", "Title of the table, in one line.", &Set::title},
+                           {"source", "Where the measurements come from.", &Set::source},
+                           {"licence", "Licence of the measurements.", &Set::licence},
+                           {"held_out", "Errors on rows that no constant has seen.", &Set::held_out, error_summary()},
+                           {"fitted", "Errors on rows that constants were fitted on.", &Set::fitted, error_summary()},
+                           {"large", "Errors on the held-out rows of 256 MiB and more.", &Set::large, error_summary()},
+                           {"points", "Rows of the table.", &Set::points, point}};
+  return {"validate_collectives", "Predictions and measurements of every row.",
+          Record<std::vector<Set>>{{"sets", "Tables, by name.", std::identity(), set}}};
 }
 
 }  // namespace orrery::verbs

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/validate/collectives.h"
 
 namespace orrery::verbs {
@@ -16,6 +17,6 @@ std::string collectives_summary(const std::vector<ValidatedCollectives>& sets);
 std::string collectives_points(const ValidatedCollectives& set, std::size_t most);
 
 // The JSON document, schema "orrery.validate_collectives/1", with every point.
-std::string collectives_json(const std::vector<ValidatedCollectives>& sets, double seconds, const std::string& version);
+Document<std::vector<ValidatedCollectives>> validate_collectives_document();
 
 }  // namespace orrery::verbs

@@ -4,7 +4,6 @@
 
 namespace orrery::verbs {
 
-
 std::string signed_percent(double share) {
   return fmt::format("{:+.1f}", 100 * share);
 }
@@ -17,11 +16,13 @@ Record<ErrorSummary> error_summary() {
   const auto percent = [](double ErrorSummary::*share) {
     return [share](const ErrorSummary& s) { return 100 * (s.*share); };
   };
-  return {{"points", "How many; without any, the rest is 0.", &ErrorSummary::points},
-          {"mean_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::mean_absolute)},
-          {"median_absolute_percent", "Of the errors without their signs.", percent(&ErrorSummary::median_absolute)},
-          {"bias_percent", "Mean of the errors with their signs.", percent(&ErrorSummary::bias)},
-          {"worst_percent", "The largest without its sign.", percent(&ErrorSummary::worst)}};
+  return {
+      {"points", "Number of points; where it is 0, so are the other figures.", &ErrorSummary::points},
+      {"mean_absolute_percent", "Mean of the errors' magnitudes, in percent.", percent(&ErrorSummary::mean_absolute)},
+      {"median_absolute_percent", "Median of the errors' magnitudes, in percent.",
+       percent(&ErrorSummary::median_absolute)},
+      {"bias_percent", "Mean of the errors with their signs, in percent.", percent(&ErrorSummary::bias)},
+      {"worst_percent", "Largest magnitude of an error, in percent.", percent(&ErrorSummary::worst)}};
 }
 
 }  // namespace orrery::verbs

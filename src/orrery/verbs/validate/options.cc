@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/inputs/catalogue/catalogue.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/validate/collectives.h"
 #include "orrery/verbs/validate/collectives_table.h"
 #include "orrery/verbs/validate/run.h"
@@ -24,28 +22,32 @@ struct Options {
 constexpr const char* kLegend =
     "error = predicted / measured - 1; rows that constants were fitted on are counted separately\n\n";
 
-void validate_training(const Options& options, Console& console) {
-  const base::Stopwatch watch;
-  const std::vector<ValidatedSet> sets = verbs::validate_training(verbs::catalogue_directory(), options.sets);
-  if (console.json) {
-    console.out << verbs::validation_json(sets, watch.seconds(), kVersion);
-    return;
-  }
-  for (const ValidatedSet& set : sets) console.out << verbs::validation_points(set, options.all ? 0 : kShown) << "\n";
-  console.out << kLegend << verbs::validation_summary(sets);
+// The worst points of each set, or all, then a line a set.
+template <typename Set>
+std::string table_of(const std::vector<Set>& sets, std::string (*points)(const Set&, std::size_t),
+                     std::string (*summary)(const std::vector<Set>&), bool all) {
+  std::string out;
+  for (const Set& set : sets) out += points(set, all ? 0 : kShown) + "\n";
+  return out + kLegend + summary(sets);
 }
 
-void validate_collectives(const Options& options, Console& console) {
-  const base::Stopwatch watch;
-  const std::vector<ValidatedCollectives> sets =
-      verbs::validate_collectives(verbs::catalogue_directory(), options.sets);
-  if (console.json) {
-    console.out << verbs::collectives_json(sets, watch.seconds(), kVersion);
-    return;
-  }
-  for (const ValidatedCollectives& set : sets)
-    console.out << verbs::collectives_points(set, options.all ? 0 : kShown) << "\n";
-  console.out << kLegend << verbs::collectives_summary(sets);
+int compare_runs(const Options& options, const Console& console) {
+  using Sets = std::vector<ValidatedSet>;
+  return run_verb<Sets>(
+      console,
+      {.answer = [&](Run&) { return validate_training(catalogue_directory(), options.sets); },
+       .document = validate_document,
+       .table = [&](const Sets& sets) { return table_of(sets, validation_points, validation_summary, options.all); }});
+}
+
+int compare_collectives(const Options& options, const Console& console) {
+  using Sets = std::vector<ValidatedCollectives>;
+  return run_verb<Sets>(
+      console,
+      {.answer = [&](Run&) { return validate_collectives(catalogue_directory(), options.sets); },
+       .document = validate_collectives_document,
+       .table =
+           [&](const Sets& sets) { return table_of(sets, collectives_points, collectives_summary, options.all); }});
 }
 
 }  // namespace
@@ -61,17 +63,13 @@ int run_validate(const Arguments& arguments, Console& console) {
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
   if (!line.read(arguments, console)) return kDone;
   const std::vector<std::string> subjects = {"train", "collectives"};
-  if (options.subject == subjects[0])
-    validate_training(options, console);
-  else if (options.subject == subjects[1])
-    validate_collectives(options, console);
-  else if (options.subject.empty())
+  if (options.subject == subjects[0]) return compare_runs(options, console);
+  if (options.subject == subjects[1]) return compare_collectives(options, console);
+  if (options.subject.empty())
     base::fail("O1360", "what is to be held to measurements must be said", {},
                "subjects are: train (runs), collectives; `orrery validate train`");
-  else
-    base::fail("O1360", fmt::format("`{}` is nothing that Orrery can hold to measurements", options.subject), {},
-               base::did_you_mean(options.subject, subjects, "subjects are: train, collectives"));
-  return kDone;
+  base::fail("O1360", fmt::format("`{}` is nothing that Orrery can hold to measurements", options.subject), {},
+             base::did_you_mean(options.subject, subjects, "subjects are: train, collectives"));
 }
 
 }  // namespace orrery::verbs

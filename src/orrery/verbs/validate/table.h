@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/validate/run.h"
 
 namespace orrery::verbs {
@@ -16,6 +17,6 @@ std::string validation_summary(const std::vector<ValidatedSet>& sets);
 std::string validation_points(const ValidatedSet& set, std::size_t most);
 
 // The JSON document, schema "orrery.validate/1", with every point.
-std::string validation_json(const std::vector<ValidatedSet>& sets, double seconds, const std::string& version);
+Document<std::vector<ValidatedSet>> validate_document();
 
 }  // namespace orrery::verbs

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/bench/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -40,13 +35,13 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
       "orrery sparse bench --model_name bert-base --seq_len 512");
   line.text("--model_name,--model", model, "NAME",
             "bert-base (default), bert-large, gpt2-small, gpt2-medium, bart-base, bart-large");
-  line.count("--batch_size,--batch", batch, "Sequences; default 1", kMostSize);
-  line.count("--seq_len", tokens, "Tokens of each; default 128", kMostSize);
+  line.count("--batch_size,--batch", batch, "Sequences of a batch; default 1", kMostSize);
+  line.count("--seq_len", tokens, "Tokens of a sequence; default 128", kMostSize);
   line.toggle("--all", request.all, "bert-base, gpt2-small and bart-base at 128, 384 and 512 tokens");
-  line.toggle("--cuda", cuda, "On a graphics processor: refused, this build has no code for it");
+  line.toggle("--cuda", cuda, "Run on a graphics processor: refused, this build has no code for it");
   line.choice<kernels::Type>("--dtype", type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
-                             "Of activations: fp32 (default), bf16");
-  line.text("-o,--output", csv, "FILE", "Write the means there as CSV, as bench_results.csv has them");
+                             "Number format of activations: fp32 (default), bf16");
+  line.text("-o,--output", csv, "FILE", "Write the means there as CSV, in the form of bench_results.csv");
   declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was measured is kept");
   if (!line.read(arguments, console)) return kDone;
   if (cuda) refuse_cuda();
@@ -56,16 +51,14 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
   request.batch = batch.value_or(1);
   request.tokens = tokens.value_or(128);
   request.type = type.value_or(kernels::Type::kF32);
-  check_file(csv);
-  const base::Stopwatch clock;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  const SparseBench answer = verbs::sparse_bench(request);
-  if (!csv.empty()) write_file(csv, verbs::bench_csv(answer));
-  console.out << (console.json ? verbs::sparse_bench_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_bench_text(answer));
-  if (!answer.ended_early) return kDone;
-  return interrupt.flag()->load() ? kInterrupted : kLimit;
+  return run_verb<SparseBench>(console, {.answer =
+                                             [&](Run& run) {
+                                               request.limits.stop = run.stop();
+                                               return sparse_bench(request);
+                                             },
+                                         .document = sparse_bench_document,
+                                         .table = sparse_bench_text,
+                                         .files = {{csv, bench_csv}}});
 }
 
 }  // namespace orrery::verbs

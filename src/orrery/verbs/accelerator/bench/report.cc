@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/text/text.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
-
 namespace orrery::verbs {
 namespace {
 
@@ -14,40 +10,32 @@ const char* dtype(const SparseBench& answer) {
   return answer.type == kernels::Type::kBf16 ? "bf16" : "fp32";
 }
 
-Record<SparseBenchDocument> answer_record() {
-  using D = SparseBenchDocument;
-  const Record<BenchedBlock> block = {{"model", "Whose block.", &BenchedBlock::model},
-                                      {"batch", "Sequences.", &BenchedBlock::batch},
-                                      {"tokens", "Of each.", &BenchedBlock::tokens},
-                                      {"width", "Features.", &BenchedBlock::width},
-                                      {"heads", "Of attention.", &BenchedBlock::heads},
-                                      {"groups_ms", "Means of ten runs each.", &BenchedBlock::groups},
-                                      {"mean_ms", "Of the groups.", &BenchedBlock::mean},
-                                      {"std_ms", "Of the groups.", &BenchedBlock::deviation}};
-  const Record<PublishedFigure> figure = {{"what", "Of which machines.", &PublishedFigure::what},
-                                          {"value", "As published.", &PublishedFigure::value},
-                                          {"source", "Where.", &PublishedFigure::source}};
-  const Record<SparseBench> result = {
-      {"blocks", "Measured here.", &SparseBench::blocks, block},
-      {"dtype", "Of activations.", [](const SparseBench& s) { return dtype(s); }},
-      {"isa", "Instruction set.", &SparseBench::isa},
-      {"threads", "That ran.", &SparseBench::threads},
-      {"complete", "False: a limit or an interrupt ended it early.",
-       [](const SparseBench& s) { return !s.ended_early; }},
-      {"published", "Of other machines; nothing of it is measured here.", &SparseBench::published, figure}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, nullptr, nullptr, d.seconds}; };
-  return document<D>("sparse_bench", kTiming, envelope,
-                     {{"result", "Of the block.", [](const D& d) -> const SparseBench& { return *d.answer; }, result}});
-}
-
 }  // namespace
 
-std::string sparse_bench_json(const SparseBenchDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_bench_schema() {
-  return answer_record().schema();
+Document<SparseBench> sparse_bench_document() {
+  const Record<BenchedBlock> block = {
+      {"model", "Model whose attention block was run.", &BenchedBlock::model},
+      {"batch", "Sequences of a batch.", &BenchedBlock::batch},
+      {"tokens", "Tokens of each sequence.", &BenchedBlock::tokens},
+      {"width", "Features of a token.", &BenchedBlock::width},
+      {"heads", "Attention heads.", &BenchedBlock::heads},
+      {"groups_ms", "Milliseconds a run: the mean of ten runs, for each group of ten.", &BenchedBlock::groups},
+      {"mean_ms", "Mean of the groups, in milliseconds.", &BenchedBlock::mean},
+      {"std_ms", "Standard deviation of the groups, in milliseconds.", &BenchedBlock::deviation}};
+  const Record<PublishedFigure> figure = {
+      {"what", "The machines that were compared.", &PublishedFigure::what},
+      {"value", "How many times faster one of them was, as published.", &PublishedFigure::value},
+      {"source", "Publication that the figure is from.", &PublishedFigure::source}};
+  const Record<SparseBench> result = {
+      {"blocks", "Attention blocks, measured on this machine.", &SparseBench::blocks, block},
+      {"dtype", "Number format of activations: fp32 or bf16.", [](const SparseBench& s) { return dtype(s); }},
+      {"isa", "Instruction set that the kernels used.", &SparseBench::isa},
+      {"threads", "Threads that computed.", &SparseBench::threads},
+      {"complete", "False: a limit or an interrupt ended it early.",
+       [](const SparseBench& s) { return !s.ended_early; }},
+      {"published", "Published figures of other machines; nothing of them is measured here.", &SparseBench::published,
+       figure}};
+  return {"sparse_bench", "Times of dense attention blocks, measured on this machine.", result};
 }
 
 std::string sparse_bench_text(const SparseBench& answer) {

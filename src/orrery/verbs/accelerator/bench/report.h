@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/accelerator/bench/run.h"
 
 namespace orrery::verbs {
 
-struct SparseBenchDocument {
-  std::string version;
-  const SparseBench* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_bench_json(const SparseBenchDocument& document);
+Document<SparseBench> sparse_bench_document();
 std::string sparse_bench_text(const SparseBench& answer);
 
 }  // namespace orrery::verbs

@@ -3,16 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/break_even/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -56,7 +49,7 @@ struct Given {
 
 void declare_questions(CommandLine& line, Given& given, std::string& pytorch) {
   line.group("What is measured: lists with commas");
-  line.meant_each("--lengths", "N,N", "Tokens; default 128,256,512,1024,2048", true, [&](const std::string& text) {
+  line.meant_each("--lengths", "N,N", "Lengths of the sequences, in tokens; default 128,256,512,1024,2048", true, [&](const std::string& text) {
     add(given.lengths, number_of<Count>("--lengths", text, 1, kMostTokens, fmt::format("1 to {}", kMostTokens)));
   });
   line.meant_each("--densities", "SHARE,SHARE", "Shares of the pairs that are kept; default 0.05,0.12,0.25,0.5", true,
@@ -66,13 +59,13 @@ void declare_questions(CommandLine& line, Given& given, std::string& pytorch) {
   line.meant_each("--structures", "NAME,NAME", "element, block16, block32, block64, window; default all", true,
                   [&](const std::string& text) { add(given.structures, structure_named(text)); });
   line.offer("--structures", structure_names());
-  line.count("--heads", given.heads, "Default 12", kMostHeads);
+  line.count("--heads", given.heads, "Heads of each sequence; default 12", kMostHeads);
   line.count("--size", given.size, "Elements of a head; default 64", 512);
-  line.count("--batch", given.batch, "Sequences; default 1", 1024);
+  line.count("--batch", given.batch, "Sequences of a batch; default 1", 1024);
   line.choice<kernels::Type>("--dtype", given.type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
-                             "fp32 (default) or bf16");
-  line.text("--pytorch", pytorch, "PYTHON", "A Python with PyTorch, whose dense attention is measured, too");
-  line.count("--turns", given.turns, "How often dense and sparse take turns; default 5", kMostTurns);
+                             "Number format of queries, keys and values: fp32 (default) or bf16");
+  line.text("--pytorch", pytorch, "PYTHON", "Python interpreter with PyTorch, whose dense attention is measured as well");
+  line.count("--turns", given.turns, "Paired runs of dense and pruned attention; default 5", kMostTurns);
 }
 
 void settle(const Given& given, BreakEvenRequest& request) {
@@ -105,26 +98,25 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
                    "orrery sparse break-even --lengths 512,2048 --densities 0.05,0.12,0.25 -o where.svg");
   declare_questions(line, given, request.pytorch);
   line.group("Run");
-  declare_search(line, request.limits, "Threads; default: one for each core", "Stop then and keep what is done");
-  line.text("-o,--output", picture, "FILE.svg", "Draw where it pays");
+  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; the run stops then and keeps what is done");
+  line.text("-o,--output", picture, "FILE.svg", "Draw there at which lengths and densities pruned attention pays");
   if (!line.read(arguments, console)) return kDone;
   settle(given, request);
-  check_file(picture);
-  const base::Stopwatch clock;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  BreakEven answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} points", done, all));
-    };
-    answer = verbs::break_even(request);
-  }
-  if (!picture.empty()) write_file(picture, verbs::break_even_svg(answer));
-  console.out << (console.json ? verbs::break_even_json({kVersion, &answer, clock.seconds()})
-                               : verbs::break_even_table(answer));
-  return answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone;
+  return run_verb<BreakEven>(console,
+                             {.answer =
+                                  [&](Run& run) {
+                                    request.limits.stop = run.stop();
+                                    request.progress = [&](std::size_t done, std::size_t all) {
+                                      run.show("{} of {} points", done, all);
+                                    };
+                                    return break_even(request);
+                                  },
+                              .document = break_even_document,
+                              .table = break_even_table,
+                              .files = {{picture, break_even_svg}},
+                              .outcome = [](const BreakEven& answer, const Run&) -> Outcome {
+                                return {answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone};
+                              }});
 }
 
 }  // namespace orrery::verbs

@@ -2,55 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text/text.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
-using D = BreakEvenDocument;
-
-Record<D> answer_record() {
-  using P = BreakEvenPoint;
-  using L = BreakEvenLine;
-  const auto of = [](const D& d) -> const BreakEven& { return *d.answer; };
-  const Record<P> point = {
-      {"structure", "Of what is kept.", &P::structure},
-      {"tokens", "Queries, and keys.", &P::tokens},
-      {"wanted_density", "Of the request.", &P::wanted},
-      {"density", "Share of the pairs that was kept.", &P::density},
-      {"dense_ms", "Orrery's dense attention; a median.", &P::dense_ms},
-      {"pytorch_ms", "PyTorch's; a median; null: not measured.", &P::pytorch_ms},
-      {"predict_ms", "Of sparse_ms, the prediction; 0: there is none.", &P::predict_ms},
-      {"sparse_ms", "Prediction and pruned attention; a median.", &P::sparse_ms},
-      {"speedup", "Over Orrery's dense attention: the median of the turns' ratios.", &P::speedup},
-      {"pytorch_speedup", "Over PyTorch's: a ratio of medians; null as above.", &P::pytorch_speedup},
-      {"pays", "Faster than every dense attention that was measured.", &P::pays}};
-  const Record<L> line = {
-      {"structure", "As above.", &L::structure},
-      {"tokens", "As above.", &L::tokens},
-      {"density", "Below which sparse is faster than dense; null: at none that was measured.", &L::density},
-      {"beyond", "It is faster at every density that was measured; `density` is the largest.", &L::beyond}};
-  const Record<BreakEven> result = {
-      {"points", "By length, structure and density.", &BreakEven::points, point},
-      {"break_even", "Where sparse begins to pay.", &BreakEven::lines, line},
-      {"all", "How many points there would be; fewer are listed when it was stopped.", &BreakEven::all},
-      {"batch", "Sequences.", &BreakEven::batch},
-      {"heads", "Of each.", &BreakEven::heads},
-      {"size", "Elements of a head.", &BreakEven::size},
-      {"dtype", "Of queries, keys and values.", &BreakEven::dtype, OneOf{{"fp32", "bf16"}}},
-      {"isa", "Instruction set.", &BreakEven::isa},
-      {"threads", "That computed.", &BreakEven::threads},
-      {"turns", "Of dense and sparse, one after the other.", &BreakEven::turns},
-      {"pytorch", "Its version; empty: it was not measured.", &BreakEven::pytorch_version},
-      {"interrupted", "It was told to stop.", &BreakEven::interrupted},
-      {"out_of_time", "Its time was up.", &BreakEven::out_of_time}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, nullptr, nullptr, d.seconds}; };
-  return document<D>("sparse_break_even", kTiming, envelope,
-                     {{"result", "Times are measured on this machine, with random numbers.", of, result}});
-}
 
 std::string machine_line(const BreakEven& answer) {
   return fmt::format("{} x {} heads of {}, {}, {}, {}{}", answer.batch, answer.heads, answer.size, answer.dtype,
@@ -60,8 +15,48 @@ std::string machine_line(const BreakEven& answer) {
 
 }  // namespace
 
-std::string break_even_json(const D& document) {
-  return text(answer_record().json(document));
+Document<BreakEven> break_even_document() {
+  using P = BreakEvenPoint;
+  using L = BreakEvenLine;
+  const Record<P> point = {
+      {"structure", "Structure of the mask: where the kept pairs lie.", &P::structure},
+      {"tokens", "Queries of a head, and as many keys.", &P::tokens},
+      {"wanted_density", "Share of the pairs that was asked for, 0 to 1.", &P::wanted},
+      {"density", "Share of the pairs that was kept, 0 to 1.", &P::density},
+      {"dense_ms", "Orrery's dense attention, median in milliseconds.", &P::dense_ms},
+      {"pytorch_ms", "PyTorch's dense attention, median in milliseconds; null where it was not measured.",
+       &P::pytorch_ms},
+      {"predict_ms", "Part of `sparse_ms` that the prediction took, in milliseconds; 0 where nothing is predicted.",
+       &P::predict_ms},
+      {"sparse_ms", "Prediction and pruned attention, median in milliseconds.", &P::sparse_ms},
+      {"speedup", "Pruned over Orrery's dense attention: the median of the ratios of paired runs.", &P::speedup},
+      {"pytorch_speedup",
+       "Pruned over PyTorch's dense attention: a ratio of medians; null where PyTorch was not measured.",
+       &P::pytorch_speedup},
+      {"pays", "Whether it is faster than every dense attention that was measured.", &P::pays}};
+  const Record<L> line = {
+      {"structure", "Structure of the mask: where the kept pairs lie.", &L::structure},
+      {"tokens", "Queries of a head, and as many keys.", &L::tokens},
+      {"density",
+       "Density below which pruned attention is faster than dense; null where it is at none that was measured.",
+       &L::density},
+      {"beyond", "Whether it is faster at every density that was measured; `density` is then the largest of them.",
+       &L::beyond}};
+  const Record<BreakEven> result = {
+      {"points", "Measured points, by length, structure and density.", &BreakEven::points, point},
+      {"break_even", "Density from which on pruned attention pays, by structure and length.", &BreakEven::lines, line},
+      {"all", "Points that were asked for; fewer are listed where the run was stopped.", &BreakEven::all},
+      {"batch", "Sequences of a batch.", &BreakEven::batch},
+      {"heads", "Heads of each sequence.", &BreakEven::heads},
+      {"size", "Elements of a head.", &BreakEven::size},
+      {"dtype", "Number format of queries, keys and values.", &BreakEven::dtype, OneOf{{"fp32", "bf16"}}},
+      {"isa", "Instruction set that the kernels used.", &BreakEven::isa},
+      {"threads", "Threads that computed.", &BreakEven::threads},
+      {"turns", "Paired runs of dense and pruned attention, one after the other.", &BreakEven::turns},
+      {"pytorch", "Version of PyTorch; empty where it was not measured.", &BreakEven::pytorch_version},
+      {"interrupted", "Whether an interrupt ended the run early.", &BreakEven::interrupted},
+      {"out_of_time", "Whether the time limit ended the run early.", &BreakEven::out_of_time}};
+  return {"sparse_break_even", "Times are measured on this machine, with random numbers.", result};
 }
 
 std::string break_even_table(const BreakEven& answer) {
@@ -93,10 +88,6 @@ std::string break_even_table(const BreakEven& answer) {
   if (answer.points.size() < answer.all)
     out += fmt::format("\nstopped: {} of {} points\n", answer.points.size(), answer.all);
   return out + "\n*: faster than every dense attention that was measured; times are measured, with random numbers\n";
-}
-
-Json sparse_break_even_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

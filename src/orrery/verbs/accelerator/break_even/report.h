@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/accelerator/break_even/run.h"
 
 namespace orrery::verbs {
 
-struct BreakEvenDocument {
-  std::string version;
-  const BreakEven* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string break_even_json(const BreakEvenDocument& document);
+Document<BreakEven> break_even_document();
 std::string break_even_table(const BreakEven& answer);
 // A panel for each structure: lengths by densities, coloured by what sparse gains over the fastest dense attention.
 std::string break_even_svg(const BreakEven& answer);

@@ -3,17 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
+#include "orrery/cli/grid_options.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/design/report.h"
 #include "orrery/verbs/prune/pack/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -30,16 +24,6 @@ struct Options {
   bool resume = false;
 };
 
-// A value given twice is tried once.
-template <class Value>
-void add(std::vector<Value>& values, const Value& value) {
-  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-}
-template <class Value>
-void default_to(std::vector<Value>& values, Value value) {
-  if (values.empty()) values.push_back(value);
-}
-
 Count slots_of(const std::string& text) {
   const auto [value, rest] = decimal(text);
   if (rest.empty() && value >= 1 && value <= 65536 && value == static_cast<double>(static_cast<Count>(value)))
@@ -51,23 +35,25 @@ Count slots_of(const std::string& text) {
 void declare_choices(CommandLine& line, Options& options) {
   DesignChoices& c = options.request.choices;
   line.group("Choices: each is repeatable, or a list with commas");
-  line.meant_each("--array", "RxPxW", "PE rows, PEs of a row, column ports; default 64x16x64", true,
-                  [&](const std::string& text) { add(c.arrays, verbs::pack_array(text)); });
-  line.meant_each("--bits", "N", "Of codes: 2, 4 (default), 6, 8", true,
-                  [&](const std::string& text) { add(c.bits, code_bits_of(text)); });
-  line.meant_each("--packing", "NAME", "pack (default): in the machine; orrery: blocks packed before", true,
-                  [&](const std::string& text) { add(c.packings, array_packing_of(text)); });
+  line.meant_each("--array", "RxPxW", "Array: PE rows, PEs of a row and column ports; default 64x16x64", true,
+                  [&](const std::string& text) { add_choice(c.arrays, verbs::pack_array(text)); });
+  line.meant_each("--bits", "N", "Bits of the codes that predict: 2, 4 (default), 6 or 8", true,
+                  [&](const std::string& text) { add_choice(c.bits, code_bits_of(text)); });
+  line.meant_each("--packing", "NAME",
+                  "Where blocks are packed: pack (default): in the machine; orrery: before the run", true,
+                  [&](const std::string& text) { add_choice(c.packings, array_packing_of(text)); });
   line.offer("--packing", {"pack", "orrery"});
-  line.meant_each("--block-slots", "N", "Packed blocks that wait; default 16", true,
-                  [&](const std::string& text) { add(c.block_slots, slots_of(text)); });
-  line.meant_each("--bandwidth", "B", "Of DRAM, in GB/s where no unit is given; default 128GB/s; unlimited", true,
-                  [&](const std::string& text) { add(c.bandwidths, bandwidth_of(text)); });
-  line.meant_each("--frequency", "F", "Of the clock, in GHz where no unit is given; default 1GHz", true,
-                  [&](const std::string& text) { add(c.frequencies, frequency_of(text)); });
-  line.group("Choice");
+  line.meant_each("--block-slots", "N", "Packed blocks that the machine's queue holds; default 16", true,
+                  [&](const std::string& text) { add_choice(c.block_slots, slots_of(text)); });
+  line.meant_each("--bandwidth", "B", "Bandwidth of DRAM, in GB/s if without a unit, or unlimited; default 128GB/s",
+                  true, [&](const std::string& text) { add_choice(c.bandwidths, bandwidth_of(text)); });
+  line.meant_each("--frequency", "F", "Frequency of the clock, in GHz if without a unit; default 1GHz", true,
+                  [&](const std::string& text) { add_choice(c.frequencies, frequency_of(text)); });
+  line.group("The best point");
   line.choice("--objective", options.objective, verbs::design_objectives(),
-              "Of the best: time, energy, energy-delay (default), area-delay");
-  line.meant("--most-error", "SHARE", "That the best may have, against dense attention; default: any",
+              "What the best point has least of: time, energy, energy-delay (default), area-delay");
+  line.meant("--most-error", "SHARE",
+             "Largest error against dense attention that the best point may have; default: any",
              [&](const std::string& text) {
                const auto [value, rest] = decimal(text);
                if (!rest.empty() || !(value > 0 && value <= 1))
@@ -89,14 +75,13 @@ void settle(Options& options) {
   default_to(c.bandwidths, 128e9);
   default_to(c.frequencies, 1e9);
   request.objective = options.objective.value_or(request.objective);
-  if (c.points() > kMostPoints)
-    misuse("O1103", fmt::format("{:.0f} points are more than {:.0f}", c.points(), kMostPoints), "give fewer choices");
+  refuse_more_points(c.points(), kMostPoints);
   if (request.most_error && request.input.texts.checkpoint.empty() && request.input.arrays.query.empty())
-    misuse("O1103", "`--most-error` means nothing to masks alone, which have no numbers",
+    misuse("O1103", "`--most-error` needs numbers, which masks alone do not have",
            "give `--q FILE --k FILE --v FILE`, or leave it out");
   if (!options.resume) return;
   if (options.output.directory.empty())
-    misuse("O1103", "`--resume` goes on in the folder of `-o`",
+    misuse("O1103", "`--resume` needs the folder that it continues",
            "give `-o DIR`, the folder of the run that was stopped");
   const std::string csv = options.output.directory + "/design.csv";
   std::error_code failed;
@@ -109,41 +94,26 @@ void settle(Options& options) {
 int run_sparse_design(const Arguments& arguments, Console& console) {
   Options options;
   DesignRequest& request = options.request;
-  CommandLine line("sparse design",
-                   "Accelerators of many proportions on the same masks or attentions: time, energy, area and error of "
-                   "each, which are worth it, and the best",
-                   "orrery sparse design masks/ --array 64x16x64,128x8x64 --packing pack,orrery --bandwidth "
-                   "64GB/s,128GB/s --objective energy-delay");
+  CommandLine line(
+      "sparse design",
+      "Simulate accelerators of many sizes on the same masks or attentions: time, energy, area and error of "
+      "each, their Pareto front, and the best",
+      "orrery sparse design masks/ --array 64x16x64,128x8x64 --packing pack,orrery --bandwidth "
+      "64GB/s,128GB/s --objective energy-delay");
   declare_array_input(line, request.input, options.input);
   declare_choices(line, options);
-  line.group("The same for all");
+  line.group("Machine: the same at every point");
   declare_machine(line, request.choice, request.effort);
   line.group("Run");
   declare_search(line, request.limits, "Threads; default: one for each core; they change the time only",
-                 "Stop then and keep what is done");
+                 "Stop after this time and keep the points that are done");
   line.memory(request.limits.memory);
   declare(line, options.output, "Write design.csv and result.json there");
-  line.toggle("--resume", options.resume, "Take the points that the folder of -o has, and go on");
+  line.toggle("--resume", options.resume, "Continue a stopped run: take the points in design.csv of the -o folder");
   if (!line.read(arguments, console)) return kDone;
   settle(options);
-  const base::Stopwatch clock;
-  check_folder(options.output.directory, options.output.force, {"design.csv", "result.json"});
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  SparseDesign answer;
-  {
-    ProgressLine progress(console);
-    request.progress = [&](std::size_t done, std::size_t all) {
-      if (progress.wanted()) progress.show(fmt::format("{} of {} points", done, all));
-    };
-    answer = verbs::design_sparse(request);
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_design_json({kVersion, &answer, clock.seconds()});
-  if (!options.output.directory.empty())
-    write_files(options.output.directory, {{"design.csv", verbs::design_csv(answer)}, {"result.json", json}});
-  console.out << (console.json ? json : verbs::sparse_design_table(answer));
-  return answer.interrupted ? kInterrupted : answer.out_of_time ? kLimit : kDone;
+  return run_grid<DesignRequest, SparseDesign>(console, request, design_sparse, sparse_design_document,
+                                               sparse_design_table, options.output, {"design.csv", design_csv});
 }
 
 }  // namespace orrery::verbs

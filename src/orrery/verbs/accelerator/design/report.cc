@@ -6,59 +6,45 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/accelerator/array_parts.h"
 #include "orrery/verbs/prune/pack/report.h"
 
 namespace orrery::verbs {
-namespace {
 
-using D = SparseDesignDocument;
-
-Record<D> answer_record() {
+Document<SparseDesign> sparse_design_document() {
   using P = DesignPoint;
-  const auto of = [](const D& d) -> const SparseDesign& { return *d.answer; };
   const Record<P> point = {
-      {"array", "PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
-      {"bits", "Of codes.", &P::bits},
-      {"packing", "In the machine (pack), or before (orrery).", &P::packing},
-      {"block_slots", "Packed blocks that wait.", &P::block_slots},
-      {"frequency_hz", "Of the clock.", &P::frequency},
-      {"bandwidth_bytes_per_s", "Of DRAM; null: unlimited.",
+      {"array", "Array: PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
+      {"bits", "Bits of the codes that predict.", &P::bits},
+      {"packing", "Where blocks are packed: in the machine (pack), or before the run (orrery).", &P::packing},
+      {"block_slots", "Packed blocks that the machine's queue holds.", &P::block_slots},
+      {"frequency_hz", "Frequency of the clock, in Hz.", &P::frequency},
+      {"bandwidth_bytes_per_s", "Bandwidth of DRAM, in bytes a second; null: unlimited.",
        [](const P& p) { return std::isinf(p.bandwidth) ? std::nullopt : std::optional(p.bandwidth); }},
-      {"cycles", "All masks or attentions, one after the other.", &P::cycles},
-      {"seconds", "Of them.", &P::seconds},
-      {"energy_pj", "Leakage included.", &P::energy_pj},
-      {"area_um2", "Without DRAM.", &P::area_um2},
+      {"cycles", "Cycles of all masks or attentions, one after the other.", &P::cycles},
+      {"seconds", "Time of these cycles, in seconds.", &P::seconds},
+      {"energy_pj", "Energy with leakage, in pJ.", &P::energy_pj},
+      {"area_um2", "Area without DRAM, in um^2.", &P::area_um2},
       {"utilization", "Kept pairs over slots of blocks.", &P::utilization},
       {"waiting", "Share of the cycles in which the array waits.", &P::waiting},
       {"error", "|array - dense| / |dense| of outputs, the worst case's; null of masks alone.", &P::error},
-      {"pareto", "None is as good in seconds, energy, area and error and better in one.", &P::pareto},
-      {"best", "By the objective, of those whose error is allowed.", &P::best}};
+      {"pareto", "On the Pareto front: no other point is as good in seconds, energy, area and error and better in one.",
+       &P::pareto},
+      {"best", "The best by the objective, of the points whose error is allowed.", &P::best}};
   const Record<SparseDesign> result = {
       {"points", "In the order of arrays, bits, packings, block slots, bandwidths and frequencies.",
        &SparseDesign::points, point},
       {"all", "How many points there are; fewer are listed when it was stopped.", &SparseDesign::all},
       {"resumed", "Points that were taken from an earlier run.", &SparseDesign::resumed},
-      {"objective", "Of the best.", &SparseDesign::objective},
-      {"most_error", "That the best may have; null: any.", &SparseDesign::most_error},
-      {"technology", "Of energies and areas.", &SparseDesign::technology},
-      {"rule", "What a model's checkpoint keeps, in words; empty: no model.", &SparseDesign::rule},
-      {"interrupted", "It was told to stop.", &SparseDesign::interrupted},
-      {"out_of_time", "Its time was up.", &SparseDesign::out_of_time}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_design", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Cycles are simulated, energies and areas modelled.", of, result}});
-}
-
-}  // namespace
-
-std::string sparse_design_json(const D& document) {
-  return text(answer_record().json(document));
+      {"objective", "What the best point has least of: time, energy, energy-delay or area-delay.",
+       &SparseDesign::objective},
+      {"most_error", "Largest error that the best point may have; null: any.", &SparseDesign::most_error},
+      {"technology", "Process node of energies and areas.", &SparseDesign::technology},
+      {"rule", "How a model's checkpoint prunes its attention, in words; empty: no model.", &SparseDesign::rule},
+      {"interrupted", "True: an interrupt ended it.", &SparseDesign::interrupted},
+      {"out_of_time", "True: its time limit ended it.", &SparseDesign::out_of_time}};
+  return {"sparse_design", "Cycles are simulated, energies and areas modelled.", result};
 }
 
 std::string sparse_design_table(const SparseDesign& answer) {
@@ -81,7 +67,7 @@ std::string sparse_design_table(const SparseDesign& answer) {
     out += fmt::format("\nstopped: {} of {} points", answer.points.size(), answer.all);
     out += "; `--resume` goes on from the folder of -o\n";
   }
-  out += "\n*: no other is as good in time, energy, area and error and better in one of them\n";
+  out += "\n*: Pareto front: no other is as good in time, energy, area and error and better in one\n";
   const auto best = std::find_if(answer.points.begin(), answer.points.end(), [](const auto& p) { return p.best; });
   if (best != answer.points.end())
     out +=
@@ -92,10 +78,6 @@ std::string sparse_design_table(const SparseDesign& answer) {
     out += fmt::format("no point has an error of at most {:g} %\n", 100 * answer.most_error.value_or(0));
   for (const std::string& remark : verbs::array_price_remarks()) out += remark + "\n";
   return out + "cycles are simulated; energies and areas are modelled, of published figures\n";
-}
-
-Json sparse_design_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/accelerator/design/run.h"
 
 namespace orrery::verbs {
 
-struct SparseDesignDocument {
-  std::string version;
-  const SparseDesign* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_design_json(const SparseDesignDocument& document);
+Document<SparseDesign> sparse_design_document();
 std::string sparse_design_table(const SparseDesign& answer);
 
 }  // namespace orrery::verbs

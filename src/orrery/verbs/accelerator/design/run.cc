@@ -12,6 +12,7 @@
 
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/formats/csv/csv.h"
 #include "orrery/inputs/masks/sparse_limits.h"
 
 namespace orrery::verbs {
@@ -24,18 +25,13 @@ constexpr const char* kHeader =
     "waiting,error,pareto,best";
 
 std::vector<DesignPoint> open_points(const DesignChoices& c) {
-  std::vector<DesignPoint> out;
-  for (const masks::PackArray& array : c.arrays)
-    for (const Count bits : c.bits)
-      for (const std::string& packing : c.packings)
-        for (const Count slots : c.block_slots)
-          for (const double bandwidth : c.bandwidths)
-            for (const double frequency : c.frequencies) {
-              DesignPoint one;
-              one.array = array, one.bits = bits, one.packing = packing, one.block_slots = slots;
-              one.frequency = frequency, one.bandwidth = bandwidth;
-              out.push_back(one);
-            }
+  std::vector<DesignPoint> out(1);
+  multiply(out, c.arrays, &DesignPoint::array);
+  multiply(out, c.bits, &DesignPoint::bits);
+  multiply(out, c.packings, &DesignPoint::packing);
+  multiply(out, c.block_slots, &DesignPoint::block_slots);
+  multiply(out, c.bandwidths, &DesignPoint::bandwidth);
+  multiply(out, c.frequencies, &DesignPoint::frequency);
   return out;
 }
 
@@ -55,31 +51,27 @@ ArrayChoice choice_of(const DesignRequest& request, const DesignPoint& point) {
   return out;
 }
 
-// Lines of points that were computed before, by what they are.
+// Figures of points that were computed before, by what they are.
 class Resumed {
  public:
   Resumed(const std::string& path, const std::string& question) {
     if (path.empty()) return;
-    const auto file = base::read_file(path);
-    const std::string_view text = file->text;
-    std::vector<std::string_view> lines;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      lines.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    const auto refuse = [&](std::size_t line, const std::string& why) {
-      base::fail("O1904", why, {file, static_cast<int>(line) + 1, 1, 1},
+    base::Diagnostics found;
+    const auto document = formats::csv::parse(base::read_file(path), formats::csv::Comments::kNone, found);
+    const std::vector<formats::csv::Row>& rows = document.rows;
+    const auto refuse = [&](int line, const std::string& why) {
+      base::fail("O1904", why, {document.file, line, 1, 1},
                  "resume with the same masks or arrays and the same options; only the lists of a design may differ");
     };
-    if (lines.size() < 2 || lines[0] != "# " + question) refuse(0, "these points are of another question");
-    if (lines[1] != kHeader) refuse(1, "this is no design.csv of this version");
-    for (std::size_t i = 2; i < lines.size(); ++i) {
-      if (lines[i].empty()) continue;
-      const std::optional<std::pair<std::string, DesignPoint>> read = point_of(lines[i]);
-      if (!read) refuse(i, "this is no point of a design");
-      known_.insert(*read);
+    if (rows.size() < 2 || beginning(rows[0], rows[0].cells.size()) != "# " + question)
+      refuse(1, "these points are of another question");
+    if (beginning(rows[1], rows[1].cells.size()) != kHeader) refuse(2, "this is no design.csv of this version");
+    for (std::size_t i = 2; i < rows.size(); ++i) {
+      const std::optional<DesignPoint> read = point_of(rows[i]);
+      if (!read) refuse(rows[i].line, "this is no point of a design");
+      known_.emplace(beginning(rows[i], kKeyCells), *read);
     }
+    if (found.has_errors()) refuse(found.all().front().primary.where.line, "this is no point of a design");
   }
 
   // Fills in what is known. False: nothing.
@@ -94,32 +86,31 @@ class Resumed {
   }
 
  private:
-  static std::optional<std::pair<std::string, DesignPoint>> point_of(std::string_view line) {
-    constexpr std::size_t kCells = 15, kKey = 6;
-    std::vector<std::string_view> cells;
-    std::size_t end_of_key = 0;
-    for (std::size_t at = 0; at <= line.size();) {
-      const std::size_t end = std::min(line.find(',', at), line.size());
-      cells.push_back(line.substr(at, end - at));
-      if (cells.size() == kKey) end_of_key = end;
-      at = end + 1;
-    }
-    if (cells.size() != kCells) return std::nullopt;
-    const auto number = [](std::string_view cell, auto& to) {
-      using Number = std::remove_reference_t<decltype(to)>;
-      const auto value = base::parse_number<Number>(cell, 0, std::numeric_limits<Number>::max());
-      to = value.value_or(0);
-      return value.has_value();
-    };
-    DesignPoint p;
-    if (!number(cells[6], p.cycles) || !number(cells[7], p.seconds) || !number(cells[8], p.energy_pj) ||
-        !number(cells[9], p.area_um2) || !number(cells[10], p.utilization) || !number(cells[11], p.waiting))
-      return std::nullopt;
-    if (!cells[12].empty() && !number(cells[12], p.error.emplace())) return std::nullopt;
-    return std::pair(std::string(line.substr(0, end_of_key)), p);
+  static constexpr std::size_t kCells = 15, kKeyCells = 6;
+
+  static std::string beginning(const formats::csv::Row& row, std::size_t cells) {
+    std::string out;
+    for (std::size_t i = 0; i < cells; ++i) out += (i > 0 ? "," : "") + row.cells[i].text;
+    return out;
   }
 
-  std::map<std::string, DesignPoint, std::less<>> known_;
+  static std::optional<DesignPoint> point_of(const formats::csv::Row& row) {
+    if (row.cells.size() != kCells) return std::nullopt;
+    const auto number = [&](std::size_t cell, auto& to) {
+      const std::string& text = row.cells[cell].text;
+      const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), to);
+      return failure == std::errc() && rest == text.data() + text.size() && std::isfinite(static_cast<double>(to)) &&
+             to >= 0;
+    };
+    DesignPoint p;
+    if (!number(6, p.cycles) || !number(7, p.seconds) || !number(8, p.energy_pj) || !number(9, p.area_um2) ||
+        !number(10, p.utilization) || !number(11, p.waiting))
+      return std::nullopt;
+    if (!row.cells[12].text.empty() && !number(12, p.error.emplace())) return std::nullopt;
+    return p;
+  }
+
+  std::map<std::string, DesignPoint> known_;
 };
 
 // What points depend on beside their own choices.
@@ -154,13 +145,6 @@ double score(const DesignPoint& p, DesignObjective objective) {
       return p.area_um2 * p.seconds;
   }
   return 0;
-}
-
-// Whether `a` is as good as `b` in all and better in one.
-bool dominates(const DesignPoint& a, const DesignPoint& b) {
-  const double error_a = a.error.value_or(0), error_b = b.error.value_or(0);
-  if (a.seconds > b.seconds || a.energy_pj > b.energy_pj || a.area_um2 > b.area_um2 || error_a > error_b) return false;
-  return a.seconds < b.seconds || a.energy_pj < b.energy_pj || a.area_um2 < b.area_um2 || error_a < error_b;
 }
 
 class Designer {
@@ -236,12 +220,14 @@ const std::vector<std::pair<std::string, DesignObjective>>& design_objectives() 
   return names;
 }
 
-void mark_design(std::vector<DesignPoint>& points, DesignObjective objective, const std::optional<double>& most_error) {
+base::Costs design_costs(const DesignPoint& point) {
+  return {point.seconds, point.energy_pj, point.area_um2, point.error.value_or(0)};
+}
+
+void mark_best(std::vector<DesignPoint>& points, DesignObjective objective, const std::optional<double>& most_error) {
   DesignPoint* best = nullptr;
   for (DesignPoint& point : points) {
     point.best = false;
-    point.pareto =
-        std::none_of(points.begin(), points.end(), [&](const auto& other) { return dominates(other, point); });
     const bool allowed = !most_error || point.error.value_or(0) <= *most_error;
     if (allowed && (best == nullptr || score(point, objective) < score(*best, objective))) best = &point;
   }
@@ -279,12 +265,10 @@ SparseDesign design_sparse(const DesignRequest& request) {
       ++out.resumed;
     else if (!steps.run("a point", [&] { designer.compute(point); }))
       break;
-    out.points.push_back(point);
-    if (request.progress) request.progress(out.points.size(), out.all);
+    out.add(point, request);
   }
-  out.interrupted = budget.interrupted();
-  out.out_of_time = !out.interrupted && out.points.size() < out.all;
-  mark_design(out.points, request.objective, request.most_error);
+  out.end(budget, design_costs);
+  mark_best(out.points, request.objective, request.most_error);
   return out;
 }
 

@@ -1,12 +1,12 @@
 // `orrery sparse design`: accelerators of many proportions on the same masks or attentions, and which are worth it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "orrery/inputs/grids/grid.h"
 #include "orrery/verbs/accelerator/accelerator_run.h"
 
 namespace orrery::verbs {
@@ -38,7 +38,7 @@ struct DesignPoint {
 enum class DesignObjective { kTime, kEnergy, kEnergyDelay, kAreaDelay };
 const std::vector<std::pair<std::string, DesignObjective>>& design_objectives();  // by name
 
-struct DesignRequest {
+struct DesignRequest : GridRequest {
   ArrayCasesRequest input;
   ArrayChoice choice;  // what is the same for all points
   DesignChoices choices;
@@ -46,19 +46,15 @@ struct DesignRequest {
   std::optional<double> most_error;
   masks::PackEffort effort;
   std::string resume;  // a design.csv whose points are taken as they are; empty: none
-  base::Limits limits;
-  std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
-struct SparseDesign {
-  std::vector<DesignPoint> points;  // arrays, bits, packings, block slots, then bandwidths and frequencies
-  std::size_t all = 0, resumed = 0;
+// Points in the order of arrays, bits, packings, block slots, bandwidths and frequencies.
+struct SparseDesign : GridAnswer<DesignPoint> {
+  std::size_t resumed = 0;
   std::string objective;
   std::optional<double> most_error;
   std::string technology, rule;
   std::string question;  // what makes points of two runs comparable
-  bool interrupted = false, out_of_time = false;
-  std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 };
 
@@ -66,8 +62,10 @@ struct SparseDesign {
 // What is done when the budget ends is kept.
 SparseDesign design_sparse(const DesignRequest& request);
 
-// Marks the points that no other dominates, and the best.
-void mark_design(std::vector<DesignPoint>& points, DesignObjective objective, const std::optional<double>& most_error);
+base::Costs design_costs(const DesignPoint& point);  // time, energy, area and error
+
+// Marks the best.
+void mark_best(std::vector<DesignPoint>& points, DesignObjective objective, const std::optional<double>& most_error);
 
 // A line for each point, with a header; numbers that read back exactly.
 std::string design_csv(const SparseDesign& design);

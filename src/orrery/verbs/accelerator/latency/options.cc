@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/latency/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -31,14 +28,13 @@ int run_sparse_latency(const Arguments& arguments, Console& console) {
                    "orrery sparse latency load_balance.csv --seq-len 512");
   line.word("LOG", request.log, "load_balance.csv of Sanger's log or of `sparse measure -o`");
   line.group("Figures, instead of a log");
-  line.meant("--sparsity", "SHARE", "Of pairs that is kept: a density, whatever its name says",
+  line.meant("--sparsity", "SHARE", "Share of the pairs that is kept: a density, whatever the option's name says",
              [&](const std::string& text) { density = share_of("--sparsity", text); });
-  line.meant("--load-balance", "SHARE", "Of PE slots that compute something",
+  line.meant("--load-balance", "SHARE", "Share of the PE slots that compute something",
              [&](const std::string& text) { load_balance = share_of("--load-balance", text); });
   line.group("Layer");
-  line.count("--seq-len", seq_len, "Queries and keys; default 512", kMostTokens);
+  line.count("--seq-len", seq_len, "Queries of a head, and as many keys; default 512", kMostTokens);
   if (!line.read(arguments, console)) return kDone;
-  const base::Stopwatch clock;
   if (density.has_value() != load_balance.has_value())
     misuse("O1103", "a density and a load balance belong together", "give `--sparsity X --load-balance Y`");
   if (request.log.empty() == !density.has_value())
@@ -47,11 +43,9 @@ int run_sparse_latency(const Arguments& arguments, Console& console) {
   request.density = density.value_or(0);
   request.load_balance = load_balance.value_or(0);
   request.seq_len = seq_len.value_or(request.seq_len);
-  const SparseLatencyAnswer answer = verbs::sparse_latency(request);
-  report(console, answer.warnings.all());
-  console.out << (console.json ? verbs::sparse_latency_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_latency_text(answer));
-  return kDone;
+  return run_verb<SparseLatencyAnswer>(console, {.answer = [&](Run&) { return sparse_latency(request); },
+                                                 .document = sparse_latency_document,
+                                                 .table = sparse_latency_text});
 }
 
 }  // namespace orrery::verbs

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/masks/packing/latency.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 
 namespace orrery::verbs {
 namespace {
-
-using D = SparseLatencyDocument;
 
 using Named = std::vector<std::pair<std::string, double>>;
 Named named(const SparseLatencyAnswer& answer, double SparseLatency::*figure) {
@@ -34,32 +30,26 @@ std::string without(const std::vector<std::string>& parts) {
   return out;
 }
 
-Record<D> answer_record() {
-  using A = SparseLatencyAnswer;
-  const auto of = [](const D& d) -> const A& { return *d.answer; };
-  const Record<A> result = {
-      {"v1_ms", "Milliseconds by the first model, for each load balance; `given`: the one of the command line.",
-       [](const A& a) { return named(a, &SparseLatency::v1_ms); }},
-      {"v2_ms", "The same by the second model.", [](const A& a) { return named(a, &SparseLatency::v2_ms); }},
-      {"load_balance", "Means over masks, by which these are computed.",
-       [](const A& a) { return named(a, &SparseLatency::load_balance); }},
-      {"density", "Share of pairs that is kept, mean over masks; Sanger calls it sparsity.", &A::density},
-      {"seq_len", "Queries and keys.", &A::seq_len},
-      {"masks", "Lines of the log that count; 0 without a log.", &A::masks},
-      {"v1_left_out", "What the first model does not count, or otherwise than the array would.",
-       [](const A&) { return masks::left_out_of_v1(); }},
-      {"v2_left_out", "The same of the second.", [](const A&) { return masks::left_out_of_v2(); }}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_latency", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Of an attention layer of 768 features; modelled.", of, result}});
-}
-
 }  // namespace
 
-std::string sparse_latency_json(const D& document) {
-  return text(answer_record().json(document));
+Document<SparseLatencyAnswer> sparse_latency_document() {
+  using A = SparseLatencyAnswer;
+  const Record<A> result = {
+      {"v1_ms",
+       "Milliseconds by the first published model, by kind of load balance; `given`: the one of the command line.",
+       [](const A& a) { return named(a, &SparseLatency::v1_ms); }},
+      {"v2_ms", "Milliseconds by the second published model, by kind of load balance.",
+       [](const A& a) { return named(a, &SparseLatency::v2_ms); }},
+      {"load_balance", "Load balance that the times are computed with, by kind: means over masks.",
+       [](const A& a) { return named(a, &SparseLatency::load_balance); }},
+      {"density", "Share of the pairs that is kept, mean over masks, 0 to 1; Sanger calls it sparsity.", &A::density},
+      {"seq_len", "Queries of a head, and as many keys.", &A::seq_len},
+      {"masks", "Lines of the log that were read; 0 without a log.", &A::masks},
+      {"v1_left_out", "What the first model does not count, or counts otherwise than the array behaves.",
+       [](const A&) { return masks::left_out_of_v1(); }},
+      {"v2_left_out", "What the second model does not count, or counts otherwise than the array behaves.",
+       [](const A&) { return masks::left_out_of_v2(); }}};
+  return {"sparse_latency", "Latency of an attention layer of 768 features, modelled.", result};
 }
 
 std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
@@ -69,10 +59,6 @@ std::string sparse_latency_text(const SparseLatencyAnswer& answer) {
              answer.seq_len, lines(answer, &SparseLatency::v1_ms), without(masks::left_out_of_v1()), answer.seq_len,
              lines(answer, &SparseLatency::v2_ms), without(masks::left_out_of_v2())) +
          "figures are modelled, by the published formulas\n";
-}
-
-Json sparse_latency_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/accelerator/latency/run.h"
 
 namespace orrery::verbs {
 
-struct SparseLatencyDocument {
-  std::string version;
-  const SparseLatencyAnswer* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_latency_json(const SparseLatencyDocument& document);
+Document<SparseLatencyAnswer> sparse_latency_document();
 std::string sparse_latency_text(const SparseLatencyAnswer& answer);
 
 }  // namespace orrery::verbs

@@ -1,14 +1,8 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/array_options.h"
-#include "orrery/verbs/accelerator/rtl/run.h"
-#include "orrery/verbs/help/verbs_json.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/verbs/accelerator/rtl/json.h"
 
 namespace orrery::verbs {
 
@@ -26,23 +20,23 @@ int run_sparse_rtl(const Arguments& arguments, Console& console) {
   line.count("--rows", rows, "Rows of the array; default 64", 64);
   line.count("--pes", pes, "PEs of a row; default 16", 64);
   line.count("--ports", ports, "Column ports; default 64", 512);
-  line.meant("--bits", "N", "Of codes of queries and keys: 2, 4 (default), 6, 8",
+  line.meant("--bits", "N", "Bits of the codes of queries and keys: 2, 4 (default), 6, 8",
              [&](const std::string& text) { request.bits = code_bits_of(text); });
   line.count("--depth", request.depth, "Largest head size; default: that of the vectors, else 64", 1024);
-  line.count("--keys", request.keys, "Keys of a matrix that fit; default 512", 1 << 16);
-  line.count("--sequences", request.sequences, "Of a START; default 16", 256);
+  line.count("--keys", request.keys, "Most keys of a head; default 512", 1 << 16);
+  line.count("--sequences", request.sequences, "Most sequences of a START; default 16", 256);
   line.count("--word", word, "Bytes of the memory's word, one a cycle; default 16", 64);
-  line.meant("--packing", "NAME", "pack: in the machine, the only one here",
+  line.meant("--packing", "NAME", "Where masks are packed: pack, on the accelerator, is the only choice here",
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
-  line.count("--block-slots", request.choice.block_slots, "Packed blocks that wait; default 16", 1 << 10);
+  line.count("--block-slots", request.choice.block_slots, "Packed blocks that can wait; default 16", 1 << 10);
   declare_machine(line, request.choice, effort, true);
   line.group("Vectors: what is given, else a predicted matrix of random numbers");
   declare_array_input(line, request.input, input);
   line.group("Vectors");
-  line.count("--matrices", matrices, "Heads of the first sequence; default 1", 1 << 10);
-  line.count("--tokens", request.tokens, "Of random matrices; default twice the rows", (1 << 16) - 1);
-  line.seed(request.seed, "Of random numbers");
-  declare(line, output, "Write the folder there");
+  line.count("--matrices", matrices, "Heads of the first sequence that become vectors; default 1", 1 << 10);
+  line.count("--tokens", request.tokens, "Tokens of random matrices; default: twice the rows", (1 << 16) - 1);
+  line.seed(request.seed, "Seed of the random numbers");
+  declare(line, output, "Write sources and vectors there; required");
   if (!line.read(arguments, console)) return kDone;
   if (output.directory.empty()) misuse("O1101", "`sparse rtl` writes a folder and was given none", "add `-o DIR`");
   accelerator::Instance& instance = request.choice.instance;
@@ -71,28 +65,17 @@ int run_sparse_rtl(const Arguments& arguments, Console& console) {
              "give a mask, or `--q FILE --k FILE --v FILE`, or `--checkpoint DIR --text FILE`");
     request.input.threshold = input.threshold;
   }
-  check_folder(output.directory, output.force, {"Makefile", "instance.mk", "vectors.txt"});
-  const SparseRtl answer = verbs::write_rtl(request);
-  report(console, answer.warnings.all());
-  std::vector<OutputFile> sources, rest;
-  for (const OutputFile& file : answer.files) {
-    if (file.name.starts_with("rtl/"))
-      sources.push_back({file.name.substr(4), file.text});
-    else
-      rest.push_back(file);
-  }
-  write_files(output.directory, rest);
-  write_files((std::filesystem::path(output.directory) / "rtl").string(), sources);
-  std::vector<std::string> names;
-  for (const OutputFile& file : answer.files) names.push_back(file.name);
-  if (console.json) {
-    console.out << verbs::sparse_rtl_json(kVersion, {names, answer.parameters, answer.cycles, answer.blocks});
-  } else {
-    console.out << fmt::format("{} files in {}; its vectors take {} cycles, {} blocks\n", names.size(),
-                               output.directory, answer.cycles, answer.blocks);
-    console.out << fmt::format("make -C {}    runs them in Verilator\n", output.directory);
-  }
-  return kDone;
+  const auto table = [&](const SparseRtl& answer) {
+    return fmt::format(
+        "{0} files in {1}; its vectors take {2} cycles, {3} blocks\nmake -C {1}    runs them in Verilator\n",
+        answer.files.size(), output.directory, answer.cycles, answer.blocks);
+  };
+  return run_verb<SparseRtl>(console, {.answer = [&](Run&) { return write_rtl(request); },
+                                       .document = sparse_rtl_document,
+                                       .table = table,
+                                       .folder = output,
+                                       .names = {"Makefile", "instance.mk", "vectors.txt"},
+                                       .folder_files = std::mem_fn(&SparseRtl::files)});
 }
 
 }  // namespace orrery::verbs

@@ -3,17 +3,12 @@
 
 #include <string>
 
-#include "orrery/present/record.h"
+#include "orrery/present/answer.h"
 #include "orrery/verbs/accelerator/simulate/run.h"
 
 namespace orrery::verbs {
 
-struct SparseSimulateDocument {
-  std::string version;
-  const SparseSimulate* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_simulate_json(const SparseSimulateDocument& document);
+Document<SparseSimulate> sparse_simulate_document();
 std::string sparse_simulate_table(const SparseSimulate& answer);
 
 // A JSON document of the Trace Event Format, for ui.perfetto.dev: a thread for each unit, times in microseconds.

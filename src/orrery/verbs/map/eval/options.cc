@@ -1,6 +1,3 @@
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/program/verbs.h"
 #include "orrery/verbs/map/eval/run.h"
 #include "orrery/verbs/map/results_output.h"
 
@@ -19,7 +16,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Timeloop documents (YAML, templates, .cfg) in any order, a `mapping` among them");
   line.group("Question");
   declare_chips(line, options.request);
-  line.toggle("--strict", options.request.strict, "The constraints must hold, too");
+  line.toggle("--strict", options.request.strict, "Constraints must hold as well");
   declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
@@ -31,14 +28,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 int run_eval(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  check_results_folder(options);
-  Results results;
-  results.verb = "eval";
-  results.mapped = verbs::evaluate(options.request);
-  results.close_look = true;
-  results.seconds = clock.seconds();
-  return present(results, options.request, options, console);
+  return run_mapping(console, options.request, options, false,
+                     [&](Run&) { return Results{MapAnswer{.mapped = evaluate(options.request)}}; });
 }
 
 }  // namespace orrery::verbs

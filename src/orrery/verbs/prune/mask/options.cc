@@ -5,13 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -54,9 +50,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
       "file of Sanger's",
       true);
   line.group("Mask");
-  line.count("--seq", options.seq, "Tokens: queries and keys; needed", kMostSize);
-  line.count("--heads", options.heads, "Default 1", kMostSize);
-  line.text("-o,--out", options.file, "FILE", "Write it there: uint8 [heads, seq, seq]");
+  line.count("--seq", options.seq, "Tokens: queries of a head, and as many keys; required", kMostSize);
+  line.count("--heads", options.heads, "Heads of the mask; default 1", kMostSize);
+  line.text("-o,--out", options.file, "FILE", "Write the mask there: uint8 [heads, seq, seq]");
   line.count("--block", options.block, "Tokens of a block (fixed, longformer, bigbird, hugebird)", kMostSize);
   line.count("--window", options.window, "Blocks of the window (longformer, bigbird, hugebird); tokens (sliding)",
              kMostSize);
@@ -67,16 +63,16 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              kMostSize, 0);
   line.count("--random", options.random, "Random blocks of a row of blocks (bigbird, hugebird)", kMostSize, 0);
   line.count("--patterns", options.patterns, "Patterns of global blocks, by head (fixed)", kMostSize);
-  line.toggle("--unidirectional", options.unidirectional, "Blocks see those before them only (fixed)");
-  line.toggle("--horizontal", options.horizontal, "Global blocks see all, too (fixed)");
-  line.toggle("--per-head", options.per_head, "Heads differ (fixed, block-structured)");
-  line.meant("--block-shape", "R,C", "Tokens of a block (block-structured)",
+  line.toggle("--unidirectional", options.unidirectional, "Blocks see only those before them (fixed)");
+  line.toggle("--horizontal", options.horizontal, "Global blocks see all tokens as well (fixed)");
+  line.toggle("--per-head", options.per_head, "Heads have different patterns (fixed, block-structured)");
+  line.meant("--block-shape", "R,C", "Rows and columns of a block, in tokens (block-structured)",
              [&](const std::string& text) { options.block_shape = two_sizes("--block-shape", text); });
-  line.meant("--array-shape", "R,C", "Processing elements of the array (block-structured)",
+  line.meant("--array-shape", "R,C", "Rows and columns of the array, in processing elements (block-structured)",
              [&](const std::string& text) { options.array_shape = two_sizes("--array-shape", text); });
-  line.seed(options.seed, "Of random parts; default 0");
+  line.seed(options.seed, "Seed of the random parts; default 0");
   line.group("Run");
-  line.seconds("--time-limit", options.limits.seconds, "Stop then, without a mask");
+  line.seconds("--time-limit", options.limits.seconds, "Seconds; the run stops then, without a mask");
   line.memory(options.limits.memory);
   return line.read(arguments, console);
 }
@@ -115,7 +111,6 @@ void apply(const Options& options, Pattern& p) {
 int run_sparse_mask(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   if (!options.seq) misuse("O1103", "how many tokens is not said", "give `--seq N`");
   SparseMaskRequest request;
   request.kind = options.kind;
@@ -125,18 +120,19 @@ int run_sparse_mask(const Arguments& arguments, Console& console) {
   request.options = [&](Pattern& pattern) { apply(options, pattern); };
   request.writes = !options.file.empty();
   request.limits = options.limits;
-  const InterruptGuard interrupt;
-  request.limits.stop = interrupt.flag();
-  const SparseMask answer = verbs::make_sparse_mask(request);
-  if (answer.mask.rows() == 0 && request.tokens > 0) {
-    refuse(console, answer.warnings.all());
-    return interrupt.flag()->load() ? kInterrupted : kLimit;
-  }
-  report(console, answer.warnings.all());
-  if (!options.file.empty()) write_file(options.file, verbs::mask_file(answer.mask, true));
-  const std::string json = verbs::sparse_mask_json({kVersion, &answer, clock.seconds()});
-  console.out << (console.json ? json : verbs::sparse_mask_table(answer));
-  return kDone;
+  return run_verb<SparseMask>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.limits.stop = run.stop();
+                      return make_sparse_mask(request);
+                    },
+                .document = sparse_mask_document,
+                .table = sparse_mask_table,
+                .files = {{options.file, [](const SparseMask& answer) { return mask_file(answer.mask, true); }}},
+                .outcome = [&](const SparseMask& answer, const Run& run) -> Outcome {
+                  if (answer.mask.rows() > 0 || request.tokens == 0) return {};
+                  return {run.cut_short(), answer.warnings.all(), true};
+                }});
 }
 
 }  // namespace orrery::verbs

@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/measure/run.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -36,10 +31,10 @@ void declare_arrays(CommandLine& line, Options& options) {
   line.group("Attention (NumPy's .npy files)");
   line.text("--q", arrays.query, "FILE", "Queries: float32 [batch, heads, tokens, size]; float16 and float64, too");
   line.text("--k", arrays.key, "FILE", "Keys, of as many heads and elements");
-  line.text("--v", arrays.value, "FILE", "Values: what pruning costs in attention's output is told, too");
-  line.text("--valid", arrays.valid, "FILE", "[batch, tokens], 1 for keys that are there; the queries', where as many");
-  line.text("--valid-queries", arrays.valid_queries, "FILE", "The same of queries, where they are other tokens");
-  line.count("--heads", arrays.heads, "Of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
+  line.text("--v", arrays.value, "FILE", "Values: also tells what pruning costs in attention's output");
+  line.text("--valid", arrays.valid, "FILE", "Which keys exist: [batch, tokens], 1 for those that do; the same for queries where there are as many");
+  line.text("--valid-queries", arrays.valid_queries, "FILE", "Which queries exist, where they are other tokens than the keys");
+  line.count("--heads", arrays.heads, "Heads of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
   line.toggle("--causal", arrays.causal, "Queries see the keys up to their own position, counted from the end");
   line.toggle("--scaled", arrays.scaled, "Queries were divided by sqrt(size) in their projection, as BART's are");
 }
@@ -47,7 +42,7 @@ void declare_arrays(CommandLine& line, Options& options) {
 void declare_rest(CommandLine& line, Options& options) {
   line.group("Mask and figures");
   line.text("--mask", options.request.mask, "FILE|DIR", "Measure this mask, or each .npy of a folder, instead");
-  line.count("--columns", options.request.columns, "Of a mask of packed bits whose sizes do not tell", kMostSize);
+  line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open", kMostSize);
   line.text("--save-mask", options.save_mask, "FILE", "Write the mask there: uint8 [batch, heads, queries, keys]");
   line.meant_each("--compat", "NAME[,NAME]", "Figures as Sanger's release logs them: sanger, or one of its defects",
                   true, [&](const std::string& name) {
@@ -57,9 +52,9 @@ void declare_rest(CommandLine& line, Options& options) {
   line.offer("--compat", base::original_names(masks::kMeasureDefects));
   line.toggle("--no-packing", options.no_packing,
               "Leave out how the mask packs onto the array, which is most of the time");
-  line.count("--repeat", options.request.repeat, "Time prediction and figures so often", 1'000'000);
-  declare_search(line, options.request.limits, "Threads; default: one for each core; they change the time only",
-                 "Stop then and keep what is done");
+  line.count("--repeat", options.request.repeat, "Measure prediction and figures this many times", 1'000'000);
+  declare_search(line, options.request.limits, "Threads; they change the time only; default: one for each core",
+                 "Seconds; the run stops then and keeps what is done");
   line.memory(options.request.limits.memory);
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }
@@ -101,30 +96,28 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, true);
   declare_rest(line, options);
   if (!line.read(arguments, console)) return kDone;
-  const base::Stopwatch clock;
   settle(options);
-  check_folder(options.output.directory, options.output.force, {"result.json", "load_balance.csv"});
-  const InterruptGuard interrupt;
-  options.request.limits.stop = interrupt.flag();
-  const SparseMeasurement answer = verbs::measure_sparse(options.request);
-  const int cut_short = interrupt.flag()->load() ? kInterrupted : kLimit;
-  if (answer.masks.empty()) {
-    refuse(console, answer.warnings.all());
-    return cut_short;
-  }
-  report(console, answer.warnings.all());
-  const std::string json = verbs::sparse_measure_json({kVersion, &answer, clock.seconds()});
-  if (!options.save_mask.empty()) {
+  const auto mask = [](const SparseMeasurement& answer) {
     if (answer.masks.size() > 1)
       misuse("O1103", "`--save-mask` and a folder of masks exclude each other", "leave one of the two out");
-    write_file(options.save_mask, verbs::mask_file(answer.mask, false));
-  }
-  if (!options.output.directory.empty()) {
-    write_files(options.output.directory,
-                {{"result.json", json}, {"load_balance.csv", verbs::load_balance_csv(answer)}});
-  }
-  console.out << (console.json ? json : verbs::sparse_measure_table(answer));
-  return answer.unfinished.empty() ? kDone : cut_short;
+    return mask_file(answer.mask, false);
+  };
+  return run_verb<SparseMeasurement>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.limits.stop = run.stop();
+                      return measure_sparse(options.request);
+                    },
+                .document = sparse_measure_document,
+                .table = sparse_measure_table,
+                .folder = options.output,
+                .names = {"result.json", "load_balance.csv"},
+                .folder_files =
+                    [](const SparseMeasurement& answer) {
+                      return std::vector<OutputFile>{{"load_balance.csv", load_balance_csv(answer)}};
+                    },
+                .files = {{options.save_mask, mask}},
+                .outcome = cut_short_outcome<SparseMeasurement>});
 }
 
 }  // namespace orrery::verbs

@@ -4,8 +4,6 @@
 
 #include "orrery/engines/masks/packing/control_words.h"
 #include "orrery/formats/numpy/array.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -14,59 +12,28 @@ namespace {
 using masks::ArrayDesign;
 using masks::PackArray;
 using masks::PackedScheme;
-using D = SparsePackDocument;
-
 constexpr base::Count kPrintedSize = 64;  // elements of a head, for which the phases are written
 
 Record<PackArray> array_record() {
-  return {{"rows", "PE rows, a query each.", &PackArray::rows},
+  return {{"rows", "PE rows; each takes a query.", &PackArray::rows},
           {"pes", "PEs of a row.", &PackArray::pes},
-          {"ports", "Column ports, a key each, shared by all rows.", &PackArray::ports}};
+          {"ports", "Column ports; each takes a key for all rows.", &PackArray::ports}};
 }
 
 Record<ArrayDesign> design_record() {
   return {{"query_multiplexer", "Inputs of a PE's first multiplexer: ports, own score, zero.", &ArrayDesign::query_mux},
-          {"key_multiplexer", "Of its second: ports, zero.", &ArrayDesign::key_mux},
-          {"delay_multiplexer", "Of the one that chooses a delay.", &ArrayDesign::delay_mux},
-          {"control_bits_of_pe", "c1, c2 and c4.", [](const ArrayDesign& d) { return d.control.all(); }},
-          {"control_bits", "Of a block.", &ArrayDesign::control_bits},
-          {"area_um2", "At 45 nm, without exponential units, wires, memories and control.",
+          {"key_multiplexer", "Inputs of a PE's second multiplexer: ports, zero.", &ArrayDesign::key_mux},
+          {"delay_multiplexer", "Inputs of the multiplexer that chooses a delay.", &ArrayDesign::delay_mux},
+          {"control_bits_of_pe", "Control bits of a PE: c1, c2 and c4.",
+           [](const ArrayDesign& d) { return d.control.all(); }},
+          {"control_bits", "Control bits of a block.", &ArrayDesign::control_bits},
+          {"area_um2", "Area at 45 nm, in um^2, without exponential units, wires, memories and control.",
            [](const ArrayDesign& d) { return d.area(); }},
-          {"arithmetic_um2", "Multipliers and adders.", &ArrayDesign::arithmetic},
-          {"registers_um2", "Of PEs, and of queries and keys.", &ArrayDesign::registers},
-          {"multiplexers_um2", "All three kinds.", &ArrayDesign::multiplexers},
-          {"sources", "Of these figures, and what is assumed.",
+          {"arithmetic_um2", "Area of multipliers and adders, in um^2.", &ArrayDesign::arithmetic},
+          {"registers_um2", "Area of registers of PEs, queries and keys, in um^2.", &ArrayDesign::registers},
+          {"multiplexers_um2", "Area of all multiplexers, in um^2.", &ArrayDesign::multiplexers},
+          {"sources", "Where these figures come from, and what they assume.",
            [](const ArrayDesign&) { return masks::array_area_sources(); }}};
-}
-
-Record<D> answer_record() {
-  using A = SparsePack;
-  const auto of = [](const D& d) -> const A& { return *d.answer; };
-  const auto schemes = [](const auto& a) {
-    std::vector<std::pair<std::string, PackedScheme>> out;
-    for (const PackedScheme& scheme : a.schemes) out.emplace_back(scheme.name, scheme);
-    return out;
-  };
-  const Record<PackedMask> mask = {
-      {"name", "Of its file.", &PackedMask::name},
-      {"kept", "Pairs that are computed.", &PackedMask::kept},
-      {"pairs", "That are there.", &PackedMask::pairs},
-      {"packing", "Each scheme by its name.", [=](const PackedMask& m) { return schemes(m); }, packed_scheme()}};
-  const Record<A> result = {
-      {"packing", "Each scheme by its name.", [=](const A& a) { return schemes(a); }, packed_scheme()},
-      {"array", "The array that is packed onto.", &A::array, array_record()},
-      {"design", "What such an array takes.", &A::design, design_record()},
-      {"kept", "Pairs that are computed.", &A::kept},
-      {"pairs", "That are there.", &A::pairs},
-      {"kept_outside", "Kept pairs of padding or beyond the causal diagonal: left out.", &A::kept_outside},
-      {"interrupted", "The search was told to stop: this is its best so far.", &A::interrupted},
-      {"unfinished", "What the limits or an interrupt left out.", &A::unfinished},
-      {"masks", "One by one; the figures above are of all of them together.", &A::masks, mask}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_pack", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Blocks and utilisation; modelled.", of, result}});
 }
 
 std::string shape(const PackArray& array) {
@@ -75,25 +42,46 @@ std::string shape(const PackArray& array) {
 
 }  // namespace
 
+Document<SparsePack> sparse_pack_document() {
+  using A = SparsePack;
+  const auto schemes = [](const auto& a) {
+    std::vector<std::pair<std::string, PackedScheme>> out;
+    for (const PackedScheme& scheme : a.schemes) out.emplace_back(scheme.name, scheme);
+    return out;
+  };
+  const Record<PackedMask> mask = {{"name", "Name of the mask's file.", &PackedMask::name},
+                                   {"kept", "Pairs that are computed.", &PackedMask::kept},
+                                   {"pairs", "Pairs of existing tokens that the mask could keep.", &PackedMask::pairs},
+                                   {"packing", "Figures of each packing scheme, by name.",
+                                    [=](const PackedMask& m) { return schemes(m); }, packed_scheme()}};
+  const Record<A> result = {
+      {"packing", "Figures of each packing scheme, by name.", [=](const A& a) { return schemes(a); }, packed_scheme()},
+      {"array", "Sizes of the array that is packed onto.", &A::array, array_record()},
+      {"design", "What such an array costs.", &A::design, design_record()},
+      {"kept", "Pairs that are computed.", &A::kept},
+      {"pairs", "Pairs of existing tokens that the masks could keep.", &A::pairs},
+      {"kept_outside", "Kept pairs of padding or beyond the causal diagonal, which are left out.", &A::kept_outside},
+      {"interrupted", "Whether the search was interrupted; the packing is the best found so far.", &A::interrupted},
+      {"unfinished", "Masks that a limit or an interrupt left out.", &A::unfinished},
+      {"masks", "Figures of each mask; the figures above are of all together.", &A::masks, mask}};
+  return {"sparse_pack", "Blocks and utilisation, modelled.", result};
+}
+
 std::string array_text(const PackArray& array) {
   return fmt::format("{}x{}x{}", array.rows, array.pes, array.ports);
 }
 
 Record<PackedScheme> packed_scheme() {
   return {
-      {"utilization", "Kept pairs over what `counts` says.", &PackedScheme::utilization},
-      {"bound", "No packing counted like this one exceeds it; proven.", &PackedScheme::bound},
-      {"blocks", "Configurations of the array; 0: the scheme has none.", &PackedScheme::blocks},
+      {"utilization", "Kept pairs over what `counts` says, 0 to 1.", &PackedScheme::utilization},
+      {"bound", "Proven bound: no packing counted in the same way has a higher utilisation.", &PackedScheme::bound},
+      {"blocks", "Packed blocks: configurations of the array; 0 where the scheme has none.", &PackedScheme::blocks},
       {"sub_rows", "PE rows that compute something.", &PackedScheme::sub_rows},
-      {"fits", "The array computes it as it is counted; schemes that do not fit are no competitors.",
-       &PackedScheme::fits},
-      {"on_array", "Kept pairs over the slots of its blocks; null where these do not fit.", &PackedScheme::on_array},
-      {"counts", "What utilization divides by.", &PackedScheme::counts},
-      {"seconds", "To pack.", &PackedScheme::seconds}};
-}
-
-std::string sparse_pack_json(const D& document) {
-  return text(answer_record().json(document));
+      {"fits", "Whether the array can compute the scheme as it is counted.", &PackedScheme::fits},
+      {"on_array", "Kept pairs over the slots of the scheme's blocks, 0 to 1; null where the array cannot compute it.",
+       &PackedScheme::on_array},
+      {"counts", "What `utilization` divides by.", &PackedScheme::counts},
+      {"seconds", "Time of packing, in seconds.", &PackedScheme::seconds}};
 }
 
 std::string sparse_pack_table(const SparsePack& answer) {
@@ -166,10 +154,6 @@ std::vector<OutputFile> sparse_pack_files(const SparsePack& answer) {
                              {"blocks", std::move(blocks)}};
   return {{"control_words.npy", formats::numpy::file_of({count, array.rows, array.pes, 5}, words)},
           {"blocks.json", text(Json(file))}};
-}
-
-Json sparse_pack_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -5,17 +5,12 @@
 #include <vector>
 
 #include "orrery/inputs/output_file.h"
-#include "orrery/present/record.h"
+#include "orrery/present/answer.h"
 #include "orrery/verbs/prune/pack/run.h"
 
 namespace orrery::verbs {
 
-struct SparsePackDocument {
-  std::string version;
-  const SparsePack* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_pack_json(const SparsePackDocument& document);
+Document<SparsePack> sparse_pack_document();
 std::string sparse_pack_table(const SparsePack& answer);
 
 // control_words.npy (uint8 [blocks, PE rows, PEs, 5]: c1 and c2 while scores are computed, c1 and c2 while values are,

@@ -4,16 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/cli/compat.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/cli/pruning_options.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/run/report.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
 
 namespace orrery::verbs {
 namespace {
@@ -45,13 +40,13 @@ void declare_model(CommandLine& line, Options& options) {
 void declare_output(CommandLine& line, Options& options) {
   TextRequest& texts = options.request.texts;
   line.group("Run");
-  line.count("--batch", texts.batch, "Texts at once; default 8", kMostSize);
-  line.count("--max-tokens,--max-seq-length", texts.most_tokens, "Longer texts are cut; default: at most 512",
+  line.count("--batch", texts.batch, "Texts of a batch; default 8", kMostSize);
+  line.count("--max-tokens,--max-seq-length", texts.most_tokens, "Most tokens of a text, longer ones are cut; default: at most 512",
              kMostSize);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of activations: fp32 (default), bf16");
-  line.count("--repeat", options.repeat, "Time each attention so often; default 3, the median counts", 1'000'000);
-  line.seed(texts.seed, "Of the words that are masked; default 0");
+                    "Number format of activations: fp32 (default), bf16");
+  line.count("--repeat", options.repeat, "Measure each attention this many times and take the median; default 3", 1'000'000);
+  line.seed(texts.seed, "Seed of the choice of words that are masked; default 0");
   declare_search(line, texts.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
   line.group("Figures and files");
   line.meant_each("--packing", "NAME",
@@ -106,28 +101,23 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, false);
   declare_output(line, options);
   if (!line.read(arguments, console)) return kDone;
-  const base::Stopwatch clock;
   settle(options);
-  check_file(options.log);
   if (!options.masks.empty()) {
     check_folder(options.masks, true, {});
     make_folder(options.masks);
     options.request.keep_mask = [&](const std::string& name, const std::string& bytes) {
-      const std::filesystem::path path = std::filesystem::path(options.masks) / name;
-      make_folder(path.parent_path().string());
-      write_file(path.string(), bytes);
+      write_files(options.masks, {{name, bytes}});
     };
   }
-  std::optional<InterruptGuard> interrupt;
-  options.request.texts.interruptible = [&] { return interrupt.emplace().flag(); };
-  const SparseRun answer = verbs::sparse_run(options.request);
-  const bool told_to_stop = interrupt && interrupt->flag()->load();
-  report(console, answer.warnings.all());
-  if (!options.log.empty()) write_file(options.log, verbs::load_balance_csv(answer));
-  console.out << (console.json ? verbs::sparse_run_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_run_table(answer));
-  if (!answer.ended_early) return kDone;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<SparseRun>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.texts.interruptible = run.interruptible();
+                      return sparse_run(options.request);
+                    },
+                .document = sparse_run_document,
+                .table = sparse_run_table,
+                .files = {{options.log, [](const SparseRun& answer) { return load_balance_csv(answer); }}}});
 }
 
 }  // namespace orrery::verbs

@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text/text.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/mask_figures_json.h"
 
@@ -20,72 +17,69 @@ std::optional<double> finite(double value) {
 Record<SparseRunLayer> layer_record() {
   using L = SparseRunLayer;
   const Record<SparseRunHead> head = {
-      {"density", "Of its pairs.", &SparseRunHead::density},
+      {"density", "Kept pairs over pairs of existing tokens of the head, 0 to 1.", &SparseRunHead::density},
       {"error", "|pruned - dense| / |dense| of its output.", &SparseRunHead::error},
-      {"kept_mass", "Share of the dense probability that is kept.", &SparseRunHead::kept_mass}};
+      {"kept_mass", "Share of the dense probabilities that is kept, 0 to 1.", &SparseRunHead::kept_mass}};
   const auto clip = [](bool query) {
     return [query](const L& l) {
       return l.clips ? std::optional<double>(query ? l.clips->first : l.clips->second) : std::nullopt;
     };
   };
-  Record<L> out = {{"name", "encoder.I, decoder.I, decoder.I.cross.", [](const L& l) { return l.place.name(); }}};
+  Record<L> out = {{"name", "Name of the attention: encoder.I, decoder.I or decoder.I.cross.",
+                    [](const L& l) { return l.place.name(); }}};
   out.add(sparse_figures().of<L>(&L::figures));
-  out.add({{"emptied_rows", "Rows that lost every key.", &L::emptied},
+  out.add({{"emptied_rows", "Queries that lost every key.", &L::emptied},
            {"error", "|pruned - dense| / |dense| of its output, from the same queries, keys and values.", &L::error},
-           {"kept_mass", "Share of the dense probability that is kept.", &L::kept_mass},
-           {"dense_ms", "Dense attention of all texts, measured.", &L::dense_ms},
-           {"predict_ms", "Prediction.", &L::predict_ms},
-           {"sparse_ms", "Prediction and pruned attention.", &L::sparse_ms},
-           {"query_clip", "Clip threshold of the quantiser; null: nothing was quantised.", clip(true)},
-           {"key_clip", "The same of keys.", clip(false)},
-           {"packing", "Utilisation on the published array, by scheme.", &L::packing},
-           {"heads", "One by one.", &L::heads, head}});
+           {"kept_mass", "Share of the dense probabilities that is kept, 0 to 1.", &L::kept_mass},
+           {"dense_ms", "Dense attention of all texts, measured, in milliseconds.", &L::dense_ms},
+           {"predict_ms", "Prediction of the masks of all texts, measured, in milliseconds.", &L::predict_ms},
+           {"sparse_ms", "Prediction and pruned attention of all texts, measured, in milliseconds.", &L::sparse_ms},
+           {"query_clip", "Clip threshold of the quantiser of queries; null: nothing was quantised.", clip(true)},
+           {"key_clip", "Clip threshold of the quantiser of keys; null: nothing was quantised.", clip(false)},
+           {"packing", "Utilisation of the published array, by packing scheme, 0 to 1.", &L::packing},
+           {"heads", "Figures of each head.", &L::heads, head}});
   return out;
 }
 
 Record<SparseRun> result() {
   using S = SparseRun;
   const Record<LanguageQuality> language = {
-      {"loss", "Mean over words.", [](const LanguageQuality& q) { return finite(q.loss); }},
-      {"perplexity", "Its exponential.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
-      {"accuracy", "Of masked words; null in causal.", &LanguageQuality::accuracy}};
+      {"loss", "Mean loss over words.", [](const LanguageQuality& q) { return finite(q.loss); }},
+      {"perplexity", "Exponential of the loss.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
+      {"accuracy", "Share of masked words that were predicted, 0 to 1; null for causal models.",
+       &LanguageQuality::accuracy}};
   const Record<SparseRunQuality> quality = {
       {"cosine",
-       "Of texts' vectors, mean of the last layer's tokens, dense and pruned: mean over texts; null: no text.",
+       "Cosine between a text's vectors (mean of the last layer's tokens) with dense and with pruned attention, mean "
+       "over texts; null without texts.",
        &SparseRunQuality::cosine},
-      {"least_cosine", "The least of them.", &SparseRunQuality::least_cosine},
-      {"task", "mlm or causal; null: the model has no such head.",
+      {"least_cosine", "Least of these cosines over texts; null without texts.", &SparseRunQuality::least_cosine},
+      {"task", "Language task, mlm or causal; null: the model has no such head.",
        [](const SparseRunQuality& q) { return q.task.empty() ? std::nullopt : std::optional(q.task); }},
-      {"dense", "With dense attention; null without such a head.", &SparseRunQuality::dense, language},
-      {"pruned", "With pruned attention.", &SparseRunQuality::pruned, language}};
+      {"dense", "Quality with dense attention; null without a language head.", &SparseRunQuality::dense, language},
+      {"pruned", "Quality with pruned attention; null without a language head.", &SparseRunQuality::pruned, language}};
   Record<S> out = {
-      {"model", "The folder.", &S::model},
-      {"rule", "What is kept, in words.", &S::rule},
-      {"clips_from", "Where the quantisers' thresholds are from.", [](const S& s) { return verbs::name_of(s.clips); },
-       OneOf{{"none", "checkpoint", "texts", "training"}}},
-      {"texts", "That were run.", &S::texts},
-      {"tokens", "Of them.", &S::tokens},
-      {"batches", "Of texts of alike lengths.", &S::batches}};
+      {"model", "Folder of the model.", &S::model},
+      {"rule", "Which pairs are kept, in words.", &S::rule},
+      {"clips_from", "Where the quantisers' clip thresholds come from.",
+       [](const S& s) { return verbs::name_of(s.clips); }, OneOf{{"none", "checkpoint", "texts", "training"}}},
+      {"texts", "Texts that were run.", &S::texts},
+      {"tokens", "Tokens of these texts.", &S::tokens},
+      {"batches", "Batches of texts of similar length.", &S::batches}};
   out.add(sparse_figures().of<S>(&S::mean));
-  out.add({{"error", "As the layers', over all of them.", &S::error},
-           {"dense_ms", "Sum over layers.", &S::dense_ms},
-           {"sparse_ms", "Sum over layers.", &S::sparse_ms},
-           {"quality", "Of the whole model.", &S::quality, quality},
-           {"isa", "Instruction set.", &S::isa},
-           {"threads", "That ran.", &S::threads},
+  out.add({{"error", "|pruned - dense| / |dense| of the outputs of all layers.", &S::error},
+           {"dense_ms", "Dense attention, sum over layers, in milliseconds.", &S::dense_ms},
+           {"sparse_ms", "Prediction and pruned attention, sum over layers, in milliseconds.", &S::sparse_ms},
+           {"quality", "Quality of the whole model, dense and pruned.", &S::quality, quality},
+           {"isa", "Instruction set that the kernels used.", &S::isa},
+           {"threads", "Threads that computed.", &S::threads},
            {"complete", "False: a limit or an interrupt ended it early.", [](const S& s) { return !s.ended_early; }},
-           {"layers", "Attentions, one by one.", &S::layers, layer_record()}});
+           {"layers", "Figures of each attention.", &S::layers, layer_record()}});
   return out;
 }
 
-Record<SparseRunDocument> answer_record() {
-  using D = SparseRunDocument;
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, d.answer->compat, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>(
-      "sparse_run", kCompat | kInputs | kWarnings | kTiming, envelope,
-      {{"result", "Over all texts.", [](const D& d) -> const SparseRun& { return *d.answer; }, result()}});
+std::string plural(base::Count number, const char* what, const char* more = "s") {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : more);
 }
 
 std::vector<std::string> row(const std::string& name, const masks::Measured& figures, double error, double dense,
@@ -107,12 +101,8 @@ std::string words(const char* name, const std::optional<LanguageQuality>& qualit
 
 }  // namespace
 
-std::string sparse_run_json(const SparseRunDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_run_schema() {
-  return answer_record().schema();
+Document<SparseRun> sparse_run_document() {
+  return {"sparse_run", "Figures over all texts.", result()};
 }
 
 std::string sparse_run_table(const SparseRun& answer) {

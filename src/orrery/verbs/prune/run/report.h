@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/prune/run/run.h"
 
 namespace orrery::verbs {
 
-struct SparseRunDocument {
-  std::string version;
-  const SparseRun* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_run_json(const SparseRunDocument& document);
+Document<SparseRun> sparse_run_document();
 std::string sparse_run_table(const SparseRun& answer);
 
 }  // namespace orrery::verbs

@@ -4,16 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
-#include "orrery/base/text/text.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
 #include "orrery/cli/prediction_options.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/verbs/prune/sparse_verbs.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/study/report.h"
 
 namespace orrery::verbs {
@@ -44,9 +37,9 @@ void declare_learning(CommandLine& line, SparseStudyRequest& request, bool& forc
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
   real(line, "--rate,--learning-rate", request.rate, "The largest learning rate: 2e-5, SQuAD 3e-5, CLOTH 5e-5", 10);
   line.count("--accumulate", request.accumulate, "Batches a step: 1, CLOTH 10", 1'000'000);
-  line.count("--batch", request.texts.batch, "Texts at once: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostSize);
+  line.count("--batch", request.texts.batch, "Texts of a batch: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostSize);
   line.count("--max-tokens,--max-seq-length", request.texts.most_tokens,
-             "Longer texts are cut: 128, SQuAD 384, CLOTH 512", kMostSize);
+             "Most tokens of a text, longer ones are cut: 128, SQuAD 384, CLOTH 512", kMostSize);
 }
 
 }  // namespace
@@ -74,16 +67,16 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
                              base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
                     variants.push_back(text);
                   });
-  real(line, "--threshold", request.threshold, "Of dynamic: of probabilities of 4-bit codes; GLUE 0.02, others 0.002",
+  real(line, "--threshold", request.threshold, "dynamic: threshold of probabilities predicted from 4-bit codes; default 0.02 for GLUE, else 0.002",
        1);
-  line.text("--sparse-config", request.config, "FILE", "Of dynamic: Sanger's keys instead");
+  line.text("--sparse-config", request.config, "FILE", "dynamic: file with Sanger's keys, instead of --threshold");
   line.text("--static", request.pattern, "KIND|FILE",
-            "Of static: longformer (default), bigbird, ..., or Sanger's file");
+            "static: kind of mask: longformer (default), bigbird, ..., or Sanger's file");
   declare_empty_rows(line, request.texts.pruning.empty);
   line.group("Run");
   line.choice<Type>("--dtype", type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of activations: fp32 (default), bf16");
-  line.seed(request.texts.seed, "Of order, dropout and new weights; default 42");
+                    "Number format of activations: fp32 (default), bf16");
+  line.seed(request.texts.seed, "Seed of order, dropout and new weights; default 42");
   declare_search(line, request.texts.limits, "Threads; default: one for each core",
                  "Seconds; what was learned by then is kept");
   if (!line.read(arguments, console)) return kDone;
@@ -102,27 +95,17 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
     for (const std::string& variant : request.variants)
       check_folder(request.output + "/" + variant, force, {"model.safetensors", "training_state.safetensors"});
   request.texts.type = type.value_or(Type::kF32);
-  const base::Stopwatch clock;
-  std::optional<InterruptGuard> interrupt;
-  request.texts.interruptible = [&] {
-    if (!interrupt) interrupt.emplace();
-    return interrupt->flag();
-  };
-  SparseStudy answer;
-  {
-    ProgressLine progress(console);
-    request.told = [&](const std::string& variant, const network::StepReport& step, std::int64_t of) {
-      if (progress.wanted())
-        progress.show(fmt::format("{}: step {} of {}: loss {:.4f}", variant, step.step, of, step.loss));
-    };
-    answer = verbs::sparse_study(request);
-  }
-  const bool told_to_stop = interrupt && interrupt->flag()->load();
-  report(console, answer.warnings.all());
-  console.out << (console.json ? verbs::sparse_study_json({kVersion, &answer, clock.seconds()})
-                               : verbs::sparse_study_table(answer));
-  if (!answer.ended_early) return kDone;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<SparseStudy>(
+      console, {.answer =
+                    [&](Run& run) {
+                      request.texts.interruptible = run.interruptible();
+                      request.told = [&](const std::string& variant, const network::StepReport& step, std::int64_t of) {
+                        run.show("{}: step {} of {}: loss {:.4f}", variant, step.step, of, step.loss);
+                      };
+                      return sparse_study(request);
+                    },
+                .document = sparse_study_document,
+                .table = sparse_study_table});
 }
 
 }  // namespace orrery::verbs

@@ -4,13 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
 namespace {
-
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -20,47 +17,37 @@ std::optional<double> last_loss(const StudyVariant& v) {
   return v.losses.empty() ? std::nullopt : finite(v.losses.back());
 }
 
-Record<SparseStudyDocument> answer_record() {
-  using D = SparseStudyDocument;
+}  // namespace
+
+Document<SparseStudy> sparse_study_document() {
   using S = SparseStudy;
   using V = StudyVariant;
   const Record<TaskMetric> metric = {
-      {"name", "As the task's own scripts call it; `combined`: their mean; `_mm`: of the mismatched set.",
+      {"name",
+       "Name of the metric, as the task's own scripts call it; `combined`: their mean; `_mm`: of the mismatched set.",
        &TaskMetric::name},
-      {"value", "Null where it is not defined.", [](const TaskMetric& m) { return finite(m.value); }}};
-  const Record<V> variant = {{"name", "dense, dynamic (a predicted mask) or static.", &V::name},
-                             {"rule", "What is kept, in words.", &V::rule},
-                             {"folder", "The model that was trained.", &V::folder},
-                             {"steps", "That it learned.", &V::steps},
-                             {"loss", "Of the last one; null where none was left.", last_loss},
-                             {"losses", "Of each step of this run, not of those before `--resume`.", &V::losses},
-                             {"metrics", "On the held-out sets; empty where time ended before.", &V::metrics, metric},
-                             {"density", "Of the masks of evaluation; null: dense.", &V::density},
-                             {"load_balance", "25%-skip, the mean of all masks; null: dense.", &V::load_balance},
-                             {"train_seconds", "Measured.", &V::train_seconds},
-                             {"eval_seconds", "Measured.", &V::eval_seconds}};
+      {"value", "Value of the metric; null where it is not defined.",
+       [](const TaskMetric& m) { return finite(m.value); }}};
+  const Record<V> variant = {
+      {"name", "Kind of attention: dense, dynamic (a predicted mask) or static.", &V::name},
+      {"rule", "Which pairs are kept, in words.", &V::rule},
+      {"folder", "Folder of the trained model.", &V::folder},
+      {"steps", "Steps that the model learned.", &V::steps},
+      {"loss", "Loss of the last step; null where no step was left to do.", last_loss},
+      {"losses", "Loss of each step of this run, not of those before `--resume`.", &V::losses},
+      {"metrics", "Metrics on the held-out sets; empty where time ran out before.", &V::metrics, metric},
+      {"density", "Kept pairs over pairs of existing tokens in the evaluation, 0 to 1; null: dense.", &V::density},
+      {"load_balance", "Load balance `25%-skip`, the mean of all masks; null: dense.", &V::load_balance},
+      {"train_seconds", "Time of training, measured, in seconds.", &V::train_seconds},
+      {"eval_seconds", "Time of evaluation, measured, in seconds.", &V::eval_seconds}};
   const Record<S> result = {
-      {"task", "As asked for.", [](const S& s) { return s.task.name; }},
-      {"model", "The folder that training began with.", &S::model},
+      {"task", "Name of the task.", [](const S& s) { return s.task.name; }},
+      {"model", "Folder of the model that training began with.", &S::model},
       {"texts", "Rows of the training set.", &S::texts},
       {"held", "Rows of the held-out sets.", &S::held},
       {"complete", "False: a limit or an interrupt ended it early.", [](const S& s) { return !s.ended_early; }},
-      {"variants", "One by one.", &S::variants, variant}};
-  const auto envelope = [](const D& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  return document<D>("sparse_study", kInputs | kWarnings | kTiming, envelope,
-                     {{"result", "Of the task.", [](const D& d) -> const S& { return *d.answer; }, result}});
-}
-
-}  // namespace
-
-std::string sparse_study_json(const SparseStudyDocument& document) {
-  return text(answer_record().json(document));
-}
-
-Json sparse_study_schema() {
-  return answer_record().schema();
+      {"variants", "Results of each kind of attention.", &S::variants, variant}};
+  return {"sparse_study", "The task, learned and judged with each kind of attention.", result};
 }
 
 std::string sparse_study_table(const SparseStudy& answer) {

@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/prune/study/run.h"
 
 namespace orrery::verbs {
 
-struct SparseStudyDocument {
-  std::string version;
-  const SparseStudy* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_study_json(const SparseStudyDocument& document);
+Document<SparseStudy> sparse_study_document();
 std::string sparse_study_table(const SparseStudy& answer);
 
 }  // namespace orrery::verbs

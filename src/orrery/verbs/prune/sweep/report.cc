@@ -2,47 +2,35 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/pack/report.h"
 
 namespace orrery::verbs {
-namespace {
 
-using D = SparseSweepDocument;
-
-Record<D> answer_record() {
+Document<SparseSweep> sparse_sweep_document() {
   using P = SweepPoint;
-  const auto of = [](const D& d) -> const SparseSweep& { return *d.answer; };
   Record<P> point = {
       {"predictor", "How the mask was predicted.", &P::predictor},
-      {"bits", "Of codes; null where nothing is quantised.", &P::bits},
-      {"threshold", "Of probabilities; null of other predictors.", &P::threshold},
-      {"keep", "Share of a row's keys or blocks; null of other predictors.", &P::keep},
-      {"array", "PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
-      {"scheme", "Of packing.", &P::packing},
-      {"density", "Share of the pairs that is kept.", &P::density},
-      {"error", "Of attention's output, relative, mean over heads; null without `--v`.", &P::error},
+      {"bits", "Bits of the predictor's codes; null where it does not quantise.", &P::bits},
+      {"threshold", "Predicted probability above which a key is kept; null for predictors other than threshold.",
+       &P::threshold},
+      {"keep", "Share of a row's keys or blocks that is kept; null for predictors other than top-k and blocks.",
+       &P::keep},
+      {"array", "Array: PE rows x PEs of a row x column ports.", [](const P& p) { return array_text(p.array); }},
+      {"scheme", "How kept pairs are packed.", &P::packing},
+      {"density", "Share of the query-key pairs that is kept.", &P::density},
+      {"error", "Relative error of attention's output, mean over heads; null without `--v`.", &P::error},
       {"pareto",
-       "Fits, and none that fits is better in one of error, density and utilisation and as good "
-       "in the others.",
+       "On the Pareto front: it fits, and no other point that fits is as good in error, density and utilisation and "
+       "better in one.",
        &P::pareto}};
   point.add(packed_scheme().of<P>(&P::packed));
   const Record<SparseSweep> result = {
       {"points", "In the order of predictors, settings, arrays and packings.", &SparseSweep::points, point},
       {"all", "How many points the sweep has; fewer are listed when it was stopped.", &SparseSweep::all},
-      {"interrupted", "It was told to stop.", &SparseSweep::interrupted},
-      {"out_of_time", "Its time was up.", &SparseSweep::out_of_time}};
-  const auto envelope = [](const D& d) { return Envelope{d.version, {}, &d.answer->inputs, nullptr, d.seconds}; };
-  return document<D>("sparse_sweep", kInputs | kTiming, envelope,
-                     {{"result", "Every combination; errors are measured, utilisation is modelled.", of, result}});
-}
-
-}  // namespace
-
-std::string sparse_sweep_json(const D& document) {
-  return text(answer_record().json(document));
+      {"interrupted", "True: an interrupt ended it.", &SparseSweep::interrupted},
+      {"out_of_time", "True: its time limit ended it.", &SparseSweep::out_of_time}};
+  return {"sparse_sweep", "Every combination; errors are measured, utilisation is modelled.", result};
 }
 
 std::string sparse_sweep_table(const SparseSweep& answer) {
@@ -61,12 +49,8 @@ std::string sparse_sweep_table(const SparseSweep& answer) {
   if (answer.points.size() < answer.all)
     out += fmt::format("\nstopped: {} of {} points\n", answer.points.size(), answer.all);
   return out +
-         "\n*: no other that fits is better in one of error, density and utilisation and as good in the others\n"
+         "\n*: Pareto front: no other that fits is as good in error, density and utilisation and better in one\n"
          "errors are measured against dense attention, utilisation is modelled\n";
-}
-
-Json sparse_sweep_schema() {
-  return answer_record().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/prune/sweep/run.h"
 
 namespace orrery::verbs {
 
-struct SparseSweepDocument {
-  std::string version;
-  const SparseSweep* answer = nullptr;  // borrowed
-  double seconds = 0;
-};
-std::string sparse_sweep_json(const SparseSweepDocument& document);
+Document<SparseSweep> sparse_sweep_document();
 std::string sparse_sweep_table(const SparseSweep& answer);
 
 }  // namespace orrery::verbs

@@ -10,65 +10,37 @@ namespace {
 
 using masks::PredictorKind;
 
-// A prediction to be tried, and how its points are named.
-struct Setting {
-  masks::PredictorOptions options;
-  SweepPoint point;
-};
-
 std::string name_of(PredictorKind kind) {
   for (const auto& [name, known] : predictor_names())
     if (known == kind) return name;
   return {};
 }
 
-std::vector<Setting> settings(const SparseSweepRequest& request) {
-  std::vector<Setting> out;
+// The predictions to be tried, and how their points are named.
+std::vector<std::pair<PredictorKind, SweepPoint>> predictions(const SparseSweepRequest& request) {
+  std::vector<std::pair<PredictorKind, SweepPoint>> out;
   for (const PredictorKind kind : request.predictors) {
-    Setting setting;
-    setting.options.kind = kind;
-    setting.point.predictor = name_of(kind);
-    // f() for each number of bits, where the predictor quantises.
-    const auto for_each_bits = [&](const auto& f) {
-      for (const int bits : request.bits) {
-        setting.options.quantiser.bits = bits;
-        setting.point.bits = bits;
-        f();
-      }
-    };
-    const auto for_each_keep = [&](const auto& f) {
-      for (const double keep : request.keeps) {
-        setting.options.keep = keep;
-        setting.point.keep = keep;
-        f();
-      }
-    };
-    const auto add = [&] { out.push_back(setting); };
-    if (kind == PredictorKind::kThreshold)
-      for (const double threshold : request.thresholds) {
-        setting.options.threshold = threshold;
-        setting.point.threshold = threshold;
-        for_each_bits(add);
-      }
-    else if (kind == PredictorKind::kTopK)
-      for_each_keep([&] { for_each_bits(add); });
-    else if (kind == PredictorKind::kRounds)
-      for_each_bits([&] {
-        if (setting.options.quantiser.bits != masks::kExactBits) add();  // its rounds differ in bits
-      });
-    else if (kind == PredictorKind::kBlocks)
-      for_each_keep(add);
-    else
-      add();
+    std::vector<SweepPoint> some(1);
+    some.front().predictor = name_of(kind);
+    if (kind == PredictorKind::kThreshold) multiply(some, request.thresholds, &SweepPoint::threshold);
+    if (kind == PredictorKind::kTopK || kind == PredictorKind::kBlocks)
+      multiply(some, request.keeps, &SweepPoint::keep);
+    if (kind != PredictorKind::kBlocks && kind != PredictorKind::kWindow)
+      multiply(some, request.bits, &SweepPoint::bits);
+    for (const SweepPoint& point : some)
+      if (kind != PredictorKind::kRounds || point.bits != masks::kExactBits)  // its rounds differ in bits
+        out.emplace_back(kind, point);
   }
   return out;
 }
 
-// Whether `a` is as good as `b` in all and better in one.
-bool dominates(const SweepPoint& a, const SweepPoint& b) {
-  const double error_a = a.error.value_or(0), error_b = b.error.value_or(0);
-  if (error_a > error_b || a.density > b.density || a.packed.utilization < b.packed.utilization) return false;
-  return error_a < error_b || a.density < b.density || a.packed.utilization > b.packed.utilization;
+masks::PredictorOptions options_of(PredictorKind kind, const SweepPoint& point) {
+  masks::PredictorOptions out;
+  out.kind = kind;
+  out.quantiser.bits = point.bits.value_or(out.quantiser.bits);
+  out.threshold = point.threshold.value_or(out.threshold);
+  out.keep = point.keep.value_or(out.keep);
+  return out;
 }
 
 std::string cell(const std::optional<double>& value) {
@@ -86,12 +58,9 @@ const std::vector<std::pair<std::string, PredictorKind>>& predictor_names() {
   return names;
 }
 
-void mark_pareto(std::vector<SweepPoint>& points) {
-  for (SweepPoint& point : points) {
-    point.pareto = point.packed.fits;
-    for (const SweepPoint& other : points)
-      if (other.packed.fits && dominates(other, point)) point.pareto = false;
-  }
+base::Costs sweep_costs(const SweepPoint& point) {
+  if (!point.packed.fits) return {};
+  return {point.error.value_or(0), point.density, -point.packed.utilization};
 }
 
 SparseSweep sweep_sparse(const SparseSweepRequest& request) {
@@ -100,21 +69,22 @@ SparseSweep sweep_sparse(const SparseSweepRequest& request) {
   const SparseArrays read = read_sparse_arrays(request.files, budget);
   out.inputs = read.inputs;
   kernels::Context context(request.limits.threads);
-  const std::vector<Setting> tried = settings(request);
+  const auto tried = predictions(request);
   LimitedSteps steps(budget);
   out.all = tried.size() * request.arrays.size() * request.packings.size();
-  for (const Setting& setting : tried) {
+  for (const auto& prediction : tried) {
     masks::Mask inside;
-    SweepPoint point = setting.point;
+    SweepPoint point = prediction.second;
+    const auto predictor = masks::make_predictor(options_of(prediction.first, point));
     if (!steps.run("a prediction", [&] {
-          masks::Prediction prediction;
-          masks::make_predictor(setting.options)->predict(context, read.input, budget, prediction);
-          inside = masks::inside_valid(prediction.mask);
-          const base::Count pairs = prediction.mask.valid_pairs();
+          masks::Prediction made;
+          predictor->predict(context, read.input, budget, made);
+          inside = masks::inside_valid(made.mask);
+          const base::Count pairs = made.mask.valid_pairs();
           point.density = pairs > 0 ? static_cast<double>(inside.kept()) / static_cast<double>(pairs) : 0;
           if (read.value_size > 0)
             point.error =
-                masks::pruning_error(context, read.input, read.value.data(), read.value_size, prediction.mask, budget)
+                masks::pruning_error(context, read.input, read.value.data(), read.value_size, made.mask, budget)
                     .relative;
         }))
       break;
@@ -129,13 +99,10 @@ SparseSweep sweep_sparse(const SparseSweepRequest& request) {
               masks::demand(budget);
             }))
           break;
-        out.points.push_back(point);
-        if (request.progress) request.progress(out.points.size(), out.all);
+        out.add(point, request);
       }
   }
-  out.interrupted = budget.interrupted();
-  out.out_of_time = !out.interrupted && out.points.size() < out.all;
-  mark_pareto(out.points);
+  out.end(budget, sweep_costs);
   return out;
 }
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/formats/numpy/array.h"
 
 namespace orrery::verbs {
@@ -27,7 +27,7 @@ TEST(SparseSweep, TheFrontierHasWhatNothingThatFitsDominates) {
                                     point(0.2, 0.3, 0.8),         // worse than the last
                                     point(0.01, 0.01, 1, false),  // better in all, but fits no array
                                     point(0.05, 0.2, 0.5)};       // as good as the second
-  mark_pareto(points);
+  mark_pareto(points, sweep_costs);
   std::vector<bool> marked;
   for (const SweepPoint& p : points) marked.push_back(p.pareto);
   EXPECT_EQ(marked, (std::vector<bool>{false, true, true, true, false, false, true}));
@@ -36,18 +36,13 @@ TEST(SparseSweep, TheFrontierHasWhatNothingThatFitsDominates) {
 // Queries and keys of two heads, as files.
 class Attention {
  public:
-  Attention() : folder_(std::filesystem::temp_directory_path() / "orrery_sparse_sweep_test") {
-    std::filesystem::create_directories(folder_);
+  Attention() {
     for (const char* name : {"q.npy", "k.npy", "v.npy"}) {
       std::vector<float> values;
       for (int i = 0; i < 2 * 24 * 8; ++i) values.push_back(static_cast<float>((i * 37 + name[0] * 11) % 101) / 50 - 1);
-      const std::string bytes = formats::numpy::file_of({1, 2, 24, 8}, values);
-      FILE* const file = std::fopen((folder_ / name).c_str(), "wb");
-      std::fwrite(bytes.data(), 1, bytes.size(), file);
-      std::fclose(file);
+      folder_.write(name, formats::numpy::file_of({1, 2, 24, 8}, values));
     }
   }
-  ~Attention() { std::filesystem::remove_all(folder_); }
   SparseSweepRequest request() const {
     SparseSweepRequest out;
     out.files.query = folder_ / "q.npy";
@@ -64,7 +59,7 @@ class Attention {
   }
 
  private:
-  std::filesystem::path folder_;
+  base::Folder folder_;
 };
 
 TEST(SparseSweep, TriesEveryCombinationOnce) {

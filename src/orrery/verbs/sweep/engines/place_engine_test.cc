@@ -10,34 +10,20 @@
 
 #include <fmt/format.h>
 
-#include <source_dir.h>
-
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/engines/dataflow/model/random_setup_test_util.h"
 #include "orrery/formats/dfmodel/setup_text.h"
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 
 namespace orrery::sweep {
 namespace {
 
-namespace fs = std::filesystem;
+using base::Folder;
 using dataflow::random_setup::Dice;
 using store::Figure;
 using store::Store;
 
 const store::Version kBuild{"0.1.0", "a build"};
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "orrery_place_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-
- private:
-  fs::path path_;
-};
 
 Request read_setup(const std::string&, const std::vector<std::string>& arguments) {
   verbs::PlaceRequest request;
@@ -148,7 +134,7 @@ TEST(PlaceEngine, ExcludingSystemsByTheirBoundsChangesNoAnswer) {
 }
 
 TEST(PlaceEngine, ThreadsChangeNothing) {
-  const std::string setup = std::string(ORRERY_SOURCE_DIR) + "/examples/dataflow/gpt3_1t.txt";
+  const std::string setup = (base::kCheckout / "examples/dataflow/gpt3_1t.txt").string();
   Study study;
   study.verb = "place";
   study.arguments = {setup};

@@ -32,6 +32,12 @@ SplitPoint split(const base::Overrides& point) {
   return out;
 }
 
+std::string values_text(const base::Overrides& point) {
+  std::string out;
+  for (const base::Override& set : point) out += (out.empty() ? "" : ", ") + set.path + "=" + set.value;
+  return out;
+}
+
 std::string shell_words(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : " ") + quoted(word);

@@ -15,6 +15,9 @@ struct SplitPoint {
 };
 SplitPoint split(const base::Overrides& point);
 
+// "arch.A.depth=64, seq=512", as messages name a point.
+std::string values_text(const base::Overrides& point);
+
 // Words as a shell takes them, blanks between.
 std::string shell_words(const std::vector<std::string>& words);
 

@@ -8,6 +8,7 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/values.h"
 
 namespace orrery::sweep {
@@ -106,9 +107,7 @@ bool Filter::keeps(const base::Overrides& values) const {
     if (const double* number = std::get_if<double>(&value)) return *number != 0;
     refuse({"O2049", "it is neither true nor false", 0, text_.size(), ""}, "compare something: `<=`, `==`, `and`");
   } catch (const ExpressionError& error) {
-    std::string at;
-    for (const base::Override& set : values) at += fmt::format("{}{}={}", at.empty() ? "" : ", ", set.path, set.value);
-    refuse(error, fmt::format("at the point {}", at));
+    refuse(error, "at the point " + values_text(values));
   }
 }
 

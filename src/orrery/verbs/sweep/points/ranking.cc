@@ -10,16 +10,6 @@
 namespace orrery::sweep {
 namespace {
 
-// Nowhere above, and somewhere below.
-bool beats(const Costs& a, const Costs& b) {
-  bool below = false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i]) return false;
-    below = below || a[i] < b[i];
-  }
-  return below;
-}
-
 std::vector<Effect> effects_of(const Study& study, const Points& points, const std::vector<std::size_t>& ranked) {
   std::vector<Effect> out;
   double sum = 0, squares = 0;
@@ -66,24 +56,6 @@ std::vector<Effect> effects_of(const Study& study, const Points& points, const s
 }
 
 }  // namespace
-
-bool Front::beats(const Costs& costs) const {
-  // Only those that are not above in the first objective can.
-  for (const Costs& each : costs_) {
-    if (each[0] > costs[0]) return false;
-    if (sweep::beats(each, costs)) return true;
-  }
-  return false;
-}
-
-void Front::add(const Costs& costs) {
-  for (const Costs& each : costs_)
-    if (each == costs || sweep::beats(each, costs)) return;
-  costs_.erase(
-      std::remove_if(costs_.begin(), costs_.end(), [&](const Costs& each) { return sweep::beats(costs, each); }),
-      costs_.end());
-  costs_.insert(std::upper_bound(costs_.begin(), costs_.end(), costs), costs);
-}
 
 Costs costs_of(const Study& study, const store::Figures& figures) {
   Costs out;
@@ -151,16 +123,9 @@ Ranking rank(const Study& study, const Points& points) {
       if (!std::isinf(costs[i][o]) && (best == Ranking::kNone || before(i, best))) best = i;
     out.best.push_back(best == Ranking::kNone ? best : ranked[best]);
   }
-  Front front;
-  std::vector<std::size_t> order(ranked.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
-  for (const std::size_t i : order) {  // none that comes later beats an earlier one
-    const bool compared = std::none_of(costs[i].begin(), costs[i].end(), [](double cost) { return std::isinf(cost); });
-    if (!compared || front.beats(costs[i])) continue;
-    front.add(costs[i]);
-    out.pareto.push_back(ranked[i]);
-  }
+  for (Costs& each : costs)  // one without a figure is not compared
+    if (std::any_of(each.begin(), each.end(), [](double cost) { return std::isinf(cost); })) each.clear();
+  for (const std::size_t i : base::unbeaten(costs)) out.pareto.push_back(ranked[i]);
   if (objectives > 0) out.effects = effects_of(study, points, ranked);
   return out;
 }

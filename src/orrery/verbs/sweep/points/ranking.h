@@ -14,24 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/numbers/pareto_front.h"
 #include "orrery/verbs/sweep/points/points.h"
 #include "orrery/verbs/sweep/points/study.h"
 
 namespace orrery::sweep {
 
-using Costs = std::vector<double>;  // by objective, less is better
-
-// Cost vectors that none of them beats. Equal ones are kept once.
-class Front {
- public:
-  // Whether one of them is nowhere above `costs` and somewhere below.
-  bool beats(const Costs& costs) const;
-  void add(const Costs& costs);
-  const std::vector<Costs>& all() const { return costs_; }
-
- private:
-  std::vector<Costs> costs_;  // rising in the first objective
-};
+using base::Costs;
 
 Costs costs_of(const Study& study, const store::Figures& figures);
 // Whether a point's figures are within every budget. Otherwise `why` says which is exceeded.

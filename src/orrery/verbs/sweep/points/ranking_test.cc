@@ -23,15 +23,6 @@ Study study_of(const std::vector<std::size_t>& sizes, std::size_t objectives) {
   return study;
 }
 
-bool beats(const Costs& a, const Costs& b) {
-  bool below = false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i]) return false;
-    below = below || a[i] < b[i];
-  }
-  return below;
-}
-
 TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
   std::mt19937 dice(20240229);
   for (int round = 0; round < 2000; ++round) {
@@ -52,8 +43,8 @@ TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
       if (!points.found(a)) continue;
       bool beaten = false;
       for (std::size_t b = 0; b < count; ++b)
-        beaten = beaten ||
-                 (points.found(b) && beats(costs_of(study, points.figures(b)), costs_of(study, points.figures(a))));
+        beaten = beaten || (points.found(b) &&
+                            base::beats(costs_of(study, points.figures(b)), costs_of(study, points.figures(a))));
       if (!beaten) front.insert(a);
     }
     ASSERT_EQ(std::set<std::size_t>(ranking.pareto.begin(), ranking.pareto.end()), front);

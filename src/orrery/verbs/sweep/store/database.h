@@ -28,6 +28,13 @@ class Statement {
   Statement& bind(int at, double value);  // not a number: null
   Statement& bind(int at, std::string_view text);
   Statement& bind_blob(int at, std::string_view bytes);
+  // All parameters, from the first on.
+  template <typename... Values>
+  Statement& with(const Values&... values) {
+    int at = 0;
+    (bind(++at, values), ...);
+    return *this;
+  }
 
   bool step();  // false: no row, or no more; the statement is ready for the next use
   void run();   // without rows

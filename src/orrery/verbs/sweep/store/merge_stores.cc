@@ -14,10 +14,7 @@ namespace {
 
 using Ids = std::unordered_map<std::int64_t, std::int64_t>;
 
-constexpr const char* kFiguresOf =
-    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
-    "dollars, power_w";
-constexpr int kText = 2, kNumbers = 2 + kFigures;
+constexpr int kText = kOutcomeTexts, kNumbers = kOutcomeNumbers;
 
 // "id instances name" a line, with the ids of the target.
 std::string renumbered(const std::string& parts, const Ids& results) {
@@ -59,7 +56,7 @@ class Merge {
   void ids(const char* select, const char* insert, Ids& out) {
     Statement row(source_, select), put(target_, insert);
     while (row.step()) {
-      put.bind(1, std::string_view(row.text(1))).bind(2, std::string_view(row.text(2)));
+      put.with(row.text(1), row.text(2));
       put.step();
       out[row.integer(0)] = put.integer(0);
       put.run();
@@ -69,11 +66,12 @@ class Merge {
   void results() {
     std::string values;
     for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_, fmt::format("SELECT id, key, version, name, inputs, parts, {} FROM results", kFiguresOf));
+    Statement row(source_,
+                  fmt::format("SELECT id, key, version, name, inputs, parts, {} FROM results", kOutcomeColumns));
     Statement known(target_, "SELECT id FROM results WHERE key = ?");
     Statement put(target_, fmt::format("INSERT INTO results(key, version, name, inputs, parts, {}) VALUES(?, ?, ?, ?, "
                                        "?{}) RETURNING id",
-                                       kFiguresOf, values));
+                                       kOutcomeColumns, values));
     while (row.step()) {
       const std::string key = row.blob(1);
       known.bind_blob(1, key);
@@ -118,23 +116,23 @@ class Merge {
     }
     Statement input(source_, "SELECT study, input FROM study_inputs");
     Statement put_input(target_, "INSERT OR IGNORE INTO study_inputs VALUES(?, ?)");
-    while (input.step()) put_input.bind(1, studies_[input.integer(0)]).bind(2, inputs_[input.integer(1)]).run();
+    while (input.step()) put_input.with(studies_[input.integer(0)], inputs_[input.integer(1)]).run();
   }
 
   void points() {
     std::string values;
     for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kFiguresOf));
-    Statement known(
-        target_,
-        fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?", kFiguresOf));
+    Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kOutcomeColumns));
+    Statement known(target_,
+                    fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?",
+                                kOutcomeColumns));
     Statement put(target_,
                   fmt::format("INSERT OR REPLACE INTO points(study, point, version, parts, {}) VALUES(?, ?, ?, "
                               "?{})",
-                              kFiguresOf, values));
+                              kOutcomeColumns, values));
     while (row.step()) {
       const std::int64_t study = studies_[row.integer(0)];
-      known.bind(1, study).bind(2, row.integer(1));
+      known.with(study, row.integer(1));
       if (known.step()) {
         const bool ours = known.text(4) != "pruned", theirs = row.text(4) != "pruned";
         if (ours && theirs) demand_same(known, row);

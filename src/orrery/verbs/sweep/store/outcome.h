@@ -30,6 +30,12 @@ inline constexpr int kFigures = 9;
 // The name of its column, its key in JSON: "energy_pj".
 std::string_view column(Figure figure);
 
+// Of tables, what an Outcome is but for its parts: two texts, then numbers.
+inline constexpr const char* kOutcomeColumns =
+    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
+    "dollars, power_w";
+inline constexpr int kOutcomeTexts = 2, kOutcomeNumbers = 2 + kFigures;
+
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 struct Figures {

@@ -1,5 +1,7 @@
 #include "orrery/verbs/sweep/store/store.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -28,15 +30,20 @@ CREATE TABLE points(study INTEGER NOT NULL REFERENCES studies, point INTEGER NOT
   dollars REAL, power_w REAL, parts TEXT NOT NULL, PRIMARY KEY(study, point)) WITHOUT ROWID;
 )";
 
-constexpr const char* kOutcome =
-    "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
-    "dollars, power_w, parts";
-constexpr int kOutcomeColumns = 4 + kFigures + 1;
-
+// With {outcome} its columns, {values} as many marks behind others, {update} what a row that is there takes of a new
+// one.
 std::string sql_of(const char* format) {
-  std::string values;
-  for (int i = 0; i < kOutcomeColumns; ++i) values += ", ?";
-  return fmt::format(fmt::runtime(format), fmt::arg("outcome", kOutcome), fmt::arg("values", values));
+  const std::string outcome = std::string(kOutcomeColumns) + ", parts";
+  std::string values, update;
+  for (std::size_t at = 0; at < outcome.size();) {
+    const std::size_t end = std::min(outcome.find(", ", at), outcome.size());
+    const std::string column = outcome.substr(at, end - at);
+    values += ", ?";
+    update += fmt::format(", {0} = excluded.{0}", column);
+    at = end + 2;
+  }
+  return fmt::format(fmt::runtime(format), fmt::arg("outcome", outcome), fmt::arg("values", values),
+                     fmt::arg("update", update));
 }
 
 void bind_outcome(Statement& statement, int at, const Outcome& outcome) {
@@ -122,15 +129,14 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
       database.run(fmt::format("PRAGMA user_version = {}", kDesign).c_str());
     }
     Statement(database, "INSERT OR IGNORE INTO versions(program, build) VALUES(?, ?)")
-        .bind(1, version.program)
-        .bind(2, version.build)
+        .with(version.program, version.build)
         .run();
     whole.commit();
   }
   if (empty && mode == Mode::kRead) return;
   {
     Statement row(database, "SELECT id FROM versions WHERE program = ? AND build = ?");
-    row.bind(1, version.program).bind(2, version.build);
+    row.with(version.program, version.build);
     if (row.step()) version_ = row.integer(0);
   }
   statements_ = std::make_unique<Statements>(database);
@@ -138,11 +144,7 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
   statements_->put_result = std::make_unique<Statement>(
       database, sql_of("INSERT INTO results(key, version, name, inputs, {outcome}) VALUES(?, ?, ?, ?{values}) ON "
                        "CONFLICT(key) DO UPDATE SET version = excluded.version, name = excluded.name, inputs = "
-                       "excluded.inputs, status = excluded.status, reason = excluded.reason, lower_bound = "
-                       "excluded.lower_bound, gap = excluded.gap, energy_pj = excluded.energy_pj, cycles = "
-                       "excluded.cycles, utilization = excluded.utilization, edp_j_cycles = excluded.edp_j_cycles, "
-                       "edp_seed = excluded.edp_seed, area_um2 = excluded.area_um2, seconds = excluded.seconds, "
-                       "dollars = excluded.dollars, power_w = excluded.power_w, parts = excluded.parts RETURNING id"));
+                       "excluded.inputs{update} RETURNING id"));
   statements_->put_point = std::make_unique<Statement>(
       database, sql_of("INSERT OR REPLACE INTO points(study, point, version, {outcome}) VALUES(?, ?, ?{values})"));
 }
@@ -156,25 +158,15 @@ StudyRow Store::study(const StudyRow& wanted, const std::vector<base::Input>& in
       "INSERT INTO studies(key, title, verb, document, asked, points, version, begun, changed) VALUES(?, ?, ?, ?, ?, "
       "?, ?, datetime('now'), datetime('now')) ON CONFLICT(key) DO UPDATE SET title = excluded.title, asked = "
       "excluded.asked, version = excluded.version, changed = excluded.changed, document = excluded.document")
-      .bind(1, wanted.key)
-      .bind(2, wanted.title)
-      .bind(3, wanted.verb)
-      .bind(4, wanted.document)
-      .bind(5, wanted.asked)
-      .bind(6, static_cast<std::int64_t>(wanted.points))
-      .bind(7, version_)
+      .with(wanted.key, wanted.title, wanted.verb, wanted.document, wanted.asked,
+            static_cast<std::int64_t>(wanted.points), version_)
       .run();
   const StudyRow out = *find_study(wanted.key);
   Statement(*database_, "DELETE FROM study_inputs WHERE study = ?").bind(1, out.id).run();
   for (const base::Input& input : inputs) {
-    Statement(*database_, "INSERT OR IGNORE INTO inputs(name, hash) VALUES(?, ?)")
-        .bind(1, input.name)
-        .bind(2, input.hash)
-        .run();
+    Statement(*database_, "INSERT OR IGNORE INTO inputs(name, hash) VALUES(?, ?)").with(input.name, input.hash).run();
     Statement(*database_, "INSERT OR IGNORE INTO study_inputs SELECT ?, id FROM inputs WHERE name = ? AND hash = ?")
-        .bind(1, out.id)
-        .bind(2, input.name)
-        .bind(3, input.hash)
+        .with(out.id, input.name, input.hash)
         .run();
   }
   whole.commit();
@@ -232,7 +224,7 @@ void Store::each_point(std::int64_t study, bool same_build, const std::function<
 
 std::optional<PointRow> Store::point(std::int64_t study, std::uint64_t point) {
   Statement& row = statements_->point;
-  row.bind(1, study).bind(2, static_cast<std::int64_t>(point));
+  row.with(study, static_cast<std::int64_t>(point));
   if (!row.step()) return {};
   PointRow out{static_cast<std::uint64_t>(row.integer(0)), outcome_at(row, 1, path())};
   row.run();

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/verbs/sweep/store/database.h"
 #include "orrery/verbs/sweep/store/merge_stores.h"
 
@@ -20,21 +21,9 @@ namespace orrery::store {
 namespace {
 
 namespace fs = std::filesystem;
+using base::Folder;
 
 const Version kBuild{"0.1.0", "a build"};
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "orrery_store_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::string code_of(const std::function<void()>& what) {
   try {

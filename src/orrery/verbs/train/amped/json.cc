@@ -1,8 +1,6 @@
 #include <cmath>
 
 #include "orrery/formats/amped/result_names.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/train/amped/report.h"
 #include "orrery/verbs/train/run_figures_json.h"
 
@@ -75,80 +73,71 @@ Record<AmpedRun> equations() {
   for (const auto& defect : amped::kDefects)
     defects.add({{std::string(defect.name), "Whether this defect of AMPeD is reproduced.",
                   [member = defect.member](const AmpedRun& run) { return run.model.defects.*member; }}});
-  return {{"constants", "In force.", std::identity(), constants}, {"defects", "In force.", std::identity(), defects}};
+  return {{"constants", "Constants of the equations, by name.", std::identity(), constants},
+          {"defects", "Defects of AMPeD that are reproduced, by name.", std::identity(), defects}};
 }
 
 Record<AmpedRun> amped_part() {
-  return {{"derived", "Derived quantities by AMPeD's names; `dp`, `tp`, `pp` for the degrees.",
+  return {{"derived", "Derived quantities, by AMPeD's names; `dp`, `tp`, `pp` are the degrees.",
            [](const AmpedRun& run) { return formats::amped::derived(run.resolved.quantities); }, Whole()},
-          {"outputs", "Seconds of one layer and the whole batch, by AMPeD's names.",
+          {"outputs", "Seconds of one layer and of the whole batch, by AMPeD's names.",
            [](const AmpedRun& run) { return formats::amped::outputs(run.times); }, Whole()},
-          {"equations", "Constants and defects.", std::identity(), equations()}};
+          {"equations", "Constants and defects of the equations.", std::identity(), equations()}};
 }
 
 Record<Search> search() {
-  const Record<Candidate> candidate = {{"batch_size", "Sequences of one iteration.", &Candidate::batch},
-                                       {"dp_intra", "Degree within a node.", &Candidate::dp_intra},
-                                       {"tp_intra", "Degree within a node.", &Candidate::tp_intra},
-                                       {"pp_intra", "Degree within a node.", &Candidate::pp_intra},
-                                       {"dp_inter", "Degree across nodes.", &Candidate::dp_inter},
-                                       {"tp_inter", "Degree across nodes.", &Candidate::tp_inter},
-                                       {"pp_inter", "Degree across nodes.", &Candidate::pp_inter},
-                                       {"microbatches", "Of a replica.", &Candidate::microbatches, Whole()},
-                                       {"memory_gb", "Of an accelerator.", &Candidate::memory_gb},
-                                       {"iteration_time_s", "Of one iteration.", &Candidate::iteration_s},
-                                       {"total_time_to_train_s", "Of the whole training.", &Candidate::total_s}};
+  const Record<Candidate> candidate = {
+      {"batch_size", "Sequences of one iteration.", &Candidate::batch},
+      {"dp_intra", "Degree of data parallelism within a node.", &Candidate::dp_intra},
+      {"tp_intra", "Degree of tensor parallelism within a node.", &Candidate::tp_intra},
+      {"pp_intra", "Degree of pipeline parallelism within a node.", &Candidate::pp_intra},
+      {"dp_inter", "Degree of data parallelism across nodes.", &Candidate::dp_inter},
+      {"tp_inter", "Degree of tensor parallelism across nodes.", &Candidate::tp_inter},
+      {"pp_inter", "Degree of pipeline parallelism across nodes.", &Candidate::pp_inter},
+      {"microbatches", "Microbatches of a replica.", &Candidate::microbatches, Whole()},
+      {"memory_gb", "Memory that an accelerator needs, in GB.", &Candidate::memory_gb},
+      {"iteration_time_s", "Time of one iteration, in seconds.", &Candidate::iteration_s},
+      {"total_time_to_train_s", "Time of the whole training, in seconds.", &Candidate::total_s}};
   const Record<Search> rejected = {
-      {"layers", "More stages than layers, or layers that cannot be shared equally.", &Search::more_stages_than_layers},
-      {"heads", "Tensor parallelism does not divide the heads.", &Search::heads_not_shared},
-      {"batch", "Replicas and microbatches do not divide the batch.", &Search::batch_not_shared},
-      {"memory", "Too large for an accelerator.", &Search::too_large}};
-  return {{"considered", "Batch sizes times splits.", &Search::considered},
-          {"valid", "Of these.", [](const Search& s) { return s.valid.size(); }},
-          {"rejected", "Of these, by the first reason.", std::identity(), rejected},
-          {"recalculated", "What was given, but follows from batch size and degrees.", &Search::recalculated},
-          {"best", "The fastest splits, each at its best batch size.",
+      {"layers", "Candidates with more stages than layers, or with layers that cannot be shared equally.",
+       &Search::more_stages_than_layers},
+      {"heads", "Candidates whose tensor parallelism does not divide the heads.", &Search::heads_not_shared},
+      {"batch", "Candidates whose replicas and microbatches do not divide the batch.", &Search::batch_not_shared},
+      {"memory", "Candidates that need more memory than an accelerator has.", &Search::too_large}};
+  return {{"considered", "Candidates: batch sizes times degrees of parallelism.", &Search::considered},
+          {"valid", "Candidates that are possible.", [](const Search& s) { return s.valid.size(); }},
+          {"rejected", "Candidates that are impossible, by the first reason.", std::identity(), rejected},
+          {"recalculated", "Parameters that were given but follow from batch size and degrees.", &Search::recalculated},
+          {"best", "The fastest degrees of parallelism, each at its best batch size.",
            [](const Search& s) { return amped::best_candidates(s, kBest); }, candidate}};
 }
 
 Record<AmpedRun> result() {
   const auto searched = [](const AmpedRun& run) { return run.space.has_value(); };
   Record<AmpedRun> out = train_figures().of<AmpedRun>(figures);
-  return out.add(
-      {{"parameters", "Of the model.", [](const AmpedRun& r) { return r.resolved.quantities.total_parameters; }},
-       {"active_parameters", "That a token visits.",
-        [](const AmpedRun& r) {
-          return r.resolved.quantities.total_parameters - r.resolved.quantities.expert_parameters;
-        }},
-       {"config", "AMPeD's parameters as given.", std::identity(), config()},
-       {"amped", "What AMPeD's equations say beside.", std::identity(), amped_part()},
-       {"search", "With `--search`.", &AmpedRun::search, search(), when(searched)}});
-}
-
-Record<AmpedDocument> answer() {
-  const Record<Search> certificate = {
-      {"optimal", "Every candidate was considered.", [](const Search&) { return true; }},
-      {"space", "Candidates.", &Search::considered},
-      {"evaluated", "Valid ones.", [](const Search& s) { return s.valid.size(); }}};
-  const auto envelope = [](const AmpedDocument& d) {
-    return Envelope{d.version, d.compat, &d.inputs, d.warnings, d.seconds};
-  };
-  const auto run = [](const AmpedDocument& d) -> const AmpedRun& { return *d.run; };
-  const auto searched = [](const AmpedDocument& d) -> const Search& { return d.run->search; };
-  return document<AmpedDocument>("train", kCompat | kInputs | kWarnings | kTiming, envelope,
-                                 {{"result", "The figures.", run, result()},
-                                  {"certificate", "With `--search`.", searched, certificate,
-                                   when([](const AmpedDocument& d) { return d.run->space.has_value(); })}});
+  return out.add({{"parameters", "Parameters of the model.",
+                   [](const AmpedRun& r) { return r.resolved.quantities.total_parameters; }},
+                  {"active_parameters", "Parameters that a token visits.",
+                   [](const AmpedRun& r) {
+                     return r.resolved.quantities.total_parameters - r.resolved.quantities.expert_parameters;
+                   }},
+                  {"config", "AMPeD's parameters as given.", std::identity(), config()},
+                  {"amped", "Further quantities of AMPeD's equations.", std::identity(), amped_part()},
+                  {"search", "With `--search`: the candidates and the best of them.", &AmpedRun::search, search(),
+                   when(searched)}});
 }
 
 }  // namespace
 
-std::string amped_json(const AmpedDocument& document) {
-  return text(answer().json(document));
-}
-
-Json amped_schema() {
-  return answer().schema();
+Document<AmpedRun> amped_document() {
+  const Record<Search> certificate = {
+      {"optimal", "True: every candidate was considered.", [](const Search&) { return true; }},
+      {"space", "Number of candidates.", &Search::considered},
+      {"evaluated", "Number of candidates that are possible.", [](const Search& s) { return s.valid.size(); }}};
+  return {"train",
+          {{"result", "Time and memory of an iteration by AMPeD's equations.", std::identity(), result()},
+           {"certificate", "With `--search`: what is proven of the best candidate.", &AmpedRun::search, certificate,
+            when([](const AmpedRun& r) { return r.space.has_value(); })}}};
 }
 
 }  // namespace orrery::verbs

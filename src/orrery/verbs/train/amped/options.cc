@@ -1,10 +1,8 @@
 #include "orrery/verbs/train/amped/options.h"
+#include "orrery/cli/run_verb.h"
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
 #include "orrery/verbs/train/amped/report.h"
 #include "orrery/verbs/train/amped/run.h"
 
@@ -59,44 +57,42 @@ void check_options(const TrainOptions& options) {
 }  // namespace
 
 int run_train_amped(const TrainOptions& options, const Console& console) {
-  const base::Stopwatch clock;
   check_options(options);
-  check_folder(options.directory, options.force,
-               {"config_summary.txt", "training_time_breakdown.txt", "gemm_breakdown.txt", "compute_graph.txt",
-                "mat_dims.txt", "search.csv", "result.json"});
   const bool flat = !options.config_flat.empty();
-  const AmpedRun run =
-      verbs::train_amped({flat ? options.config_flat : options.files.front(), flat, options.lookup_tables,
-                          options.overrides, options.compat.defects, options.search});
-  report(console, run.warnings.all());
-
-  AmpedDocument document;
-  document.version = kVersion;
-  document.run = &run;
-  document.compat = options.compat.names;
-  document.inputs = run.inputs;
-  document.warnings = &run.warnings;
-  document.seconds = clock.seconds();
-  const std::string json = console.json || !options.directory.empty() ? verbs::amped_json(document) : "";
-  const std::vector<OutputFile> details =
-      verbs::amped_details(run, options.gemm, options.compute_graph, options.mat_dims);
-  if (!options.directory.empty()) {
-    write_files(options.directory, verbs::amped_files(run));
-    write_files(options.directory, details);
-    if (run.space) write_files(options.directory, {{"search.csv", verbs::amped_search_csv(run.search)}});
-    write_files(options.directory, {{"result.json", json}});
-  }
-  if (console.json) {
-    console.out << json;
-  } else {
-    console.out << verbs::amped_table(run);
-    if (options.directory.empty())
-      for (const OutputFile& output : details) console.out << "\n" << output.text;
-  }
-  const std::vector<base::Diagnostic> no = verbs::explain_no_amped_run(run);
-  console.out.flush();
-  report(console, no);
-  return no.empty() ? kDone : kNo;
+  const auto details = [&](const AmpedRun& run) {
+    return amped_details(run, options.gemm, options.compute_graph, options.mat_dims);
+  };
+  return run_verb<AmpedRun>(
+      console, {.answer =
+                    [&](Run&) {
+                      AmpedRun run =
+                          train_amped({flat ? options.config_flat : options.files.front(), flat, options.lookup_tables,
+                                       options.overrides, options.compat.defects, options.search});
+                      run.compat = options.compat.names;
+                      return run;
+                    },
+                .document = amped_document,
+                .table =
+                    [&](const AmpedRun& run) {
+                      std::string out = amped_table(run);
+                      if (options.directory.empty())
+                        for (const OutputFile& output : details(run)) out += "\n" + output.text;
+                      return out;
+                    },
+                .folder = options,
+                .names = {"config_summary.txt", "training_time_breakdown.txt", "gemm_breakdown.txt",
+                          "compute_graph.txt", "mat_dims.txt", "search.csv", "result.json"},
+                .folder_files =
+                    [&](const AmpedRun& run) {
+                      std::vector<OutputFile> files = amped_files(run);
+                      for (OutputFile& file : details(run)) files.push_back(std::move(file));
+                      if (run.space) files.push_back({"search.csv", amped_search_csv(run.search)});
+                      return files;
+                    },
+                .outcome = [](const AmpedRun& run, const Run&) -> Outcome {
+                  std::vector<base::Diagnostic> no = explain_no_amped_run(run);
+                  return {no.empty() ? kDone : kNo, std::move(no)};
+                }});
 }
 
 }  // namespace orrery::verbs

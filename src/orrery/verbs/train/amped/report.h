@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/present/answer.h"
 #include "orrery/verbs/train/amped/run.h"
 
 namespace orrery::verbs {
-
 
 // An iteration by the terms that every training run is told in: seconds that sum to the iteration. Gathering of sharded
 // weights counts as data-parallel communication.
@@ -18,18 +18,9 @@ struct AmpedIteration {
 };
 AmpedIteration amped_iteration(const amped::Quantities& quantities, const amped::Times& times);
 
-struct AmpedDocument {
-  std::string version;
-  const AmpedRun* run = nullptr;    // borrowed
-  std::vector<std::string> compat;  // originals and defects reproduced
-  std::vector<base::Input> inputs;
-  const base::Diagnostics* warnings = nullptr;  // borrowed
-  double seconds = 0;
-};
-
 // Schema "orrery.train/1" with `result.amped` {`derived`, `outputs`} and, after a search, `result.search` and
-// `certificate`. Indented, ending in a newline; all but `timing` is a pure function of the input.
-std::string amped_json(const AmpedDocument& document);
+// `certificate`. All but `timing` is a pure function of the input.
+Document<AmpedRun> amped_document();
 
 // What the terminal shows.
 std::string amped_table(const AmpedRun& run);

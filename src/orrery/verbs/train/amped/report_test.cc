@@ -35,11 +35,7 @@ AmpedRun run_of(const amped::Model& model) {
 TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
   for (const amped::Model& model : {amped::Model{}, amped::Model::original()}) {
     const AmpedRun run = run_of(model);
-    base::Diagnostics warnings;
-    AmpedDocument document;
-    document.run = &run;
-    document.warnings = &warnings;
-    const auto result = checked(amped_json(document)).at("result");
+    const auto result = checked(amped_document(), run).at("result");
     double sum = 0;
     for (const char* key : {"forward", "backward", "recompute", "optimizer", "tp_exposed", "pp_exposed", "dp_exposed",
                             "ep_exposed", "cp_exposed", "bubble"})

@@ -30,6 +30,7 @@ struct AmpedRun {
   amped::Times times;
   std::optional<amped::Space> space;  // with a search
   amped::Search search;
+  std::vector<std::string> compat;  // originals and defects reproduced
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 

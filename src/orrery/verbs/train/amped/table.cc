@@ -6,7 +6,6 @@
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/amped/report.h"
-#include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
 namespace {

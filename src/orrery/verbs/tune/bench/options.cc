@@ -1,14 +1,9 @@
-#include "orrery/verbs/tune/bench/options.h"
 
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/bench/report.h"
 #include "orrery/verbs/tune/bench/run.h"
 
@@ -31,15 +26,15 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                    "The operators of an encoder's layer, measured on this machine in every layout that may matter",
                    "orrery tune bench --model bert-large --batch 8 --seq 512 -o measured");
   line.group("Sizes");
-  line.text("--model", request.model, "NAME|FILE", "Those of a model from the catalogue, or of its config.json");
-  line.count("--batch", request.batch, "Sequences; default 1, without a model 8", kMostSize);
-  line.count("--seq", request.seq, "Tokens of each; default: the model's longest, at most 4096, else 512", kMostSize);
+  line.text("--model", request.model, "NAME|FILE", "Sizes of a model from the catalogue, or of its config.json");
+  line.count("--batch", request.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
+  line.count("--seq", request.seq, "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
   line.text("--size", request.sizes, "H=16,B=8,...",
             "Without a model, in Substation's letters: B, J, H, P, I or N, U; default: BERT-large's");
   line.group("What is measured");
   line.text("-k,--kernel", request.only, "NAME", "One kernel or contraction; default: what a layer's choice needs");
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
-                    "Of all but biases and norms' parameters: fp32 (default), bf16");
+                    "Number format of all but biases and parameters of norms: fp32 (default), bf16");
   declare_search(line, request.limits, "Threads; default: one for each core",
                  "Seconds; what was measured by then is kept, for --resume");
   line.group("Output");
@@ -53,23 +48,19 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 int run_tune_bench(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   if (options.request.folder.empty())
     misuse("O1103", "`-o DIR` is missing", "measurements are kept in a folder: `-o measured`");
   options.request.type = options.type.value_or(Type::kF32);
-  std::optional<InterruptGuard> interrupt;
-  options.request.interruptible = [&] { return interrupt.emplace().flag(); };
-  ProgressLine progress(console);
-  options.request.progress = [&](const std::string& text) {
-    if (progress.wanted()) progress.show(text);
-  };
-  const TunedBench bench = verbs::tune_bench(options.request);
-  report(console, bench.warnings.all());
-  const BenchDocument document{kVersion, &bench, clock.seconds()};
-  console.out << (console.json ? verbs::bench_json(document) : verbs::bench_table(bench));
-  if (!bench.ended_early) return kDone;
-  console.out.flush();
-  return interrupt && interrupt->flag()->load() ? kInterrupted : kLimit;
+  return run_verb<TunedBench>(console, {.answer =
+                                            [&](Run& run) {
+                                              options.request.interruptible = run.interruptible();
+                                              options.request.progress = [&](const std::string& text) {
+                                                run.show("{}", text);
+                                              };
+                                              return tune_bench(options.request);
+                                            },
+                                        .document = tune_bench_document,
+                                        .table = bench_table});
 }
 
 }  // namespace orrery::verbs

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/text/text.h"
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -16,16 +13,18 @@ std::optional<double> positive(double x) {
 
 Record<Benched> one_benchmark() {
   return {
-      {"name", "Of the kernel or contraction.", &Benched::name},
-      {"contraction", "Else a fused kernel.", &Benched::contraction},
-      {"configurations", "That there are.", &Benched::configurations},
-      {"measured", "Of them, those with a time.", &Benched::measured},
-      {"runs", "That this took now: what runs alike is run once, what was there is not run.", &Benched::runs},
-      {"best_ms", "The fastest; null where none was measured.", [](const Benched& b) { return positive(b.best_ms); }},
-      {"worst_ms", "The slowest that was measured; null where none was.",
+      {"name", "Name of the kernel or contraction.", &Benched::name},
+      {"contraction", "Whether it is a contraction; false: a fused kernel.", &Benched::contraction},
+      {"configurations", "Number of configurations.", &Benched::configurations},
+      {"measured", "Configurations that have a time.", &Benched::measured},
+      {"runs", "Runs in this session: configurations that run alike are run once, measured ones not again.",
+       &Benched::runs},
+      {"best_ms", "Fastest time in milliseconds; null where none was measured.",
+       [](const Benched& b) { return positive(b.best_ms); }},
+      {"worst_ms", "Slowest time that was measured, in milliseconds; null where none was.",
        [](const Benched& b) { return positive(b.worst_ms); }},
-      {"best", "The fastest's layouts and special dimensions.", &Benched::best},
-      {"model_error", "Of a kernel's cost model, relative: nine of ten recent measurements stayed within.",
+      {"best", "Layouts and special dimensions of the fastest configuration.", &Benched::best},
+      {"model_error", "Relative error of the kernel's cost model: nine of ten recent measurements stayed within it.",
        &Benched::model_error}};
 }
 
@@ -35,46 +34,40 @@ Record<TunedBench> result() {
     for (const char letter : std::string("bjkhpiu")) out.emplace_back(std::string(1, letter), b.sizes[letter]);
     return out;
   };
-  return {
-      {"sizes", "By Substation's letters.", sizes},
-      {"processor", "Its name.", &TunedBench::processor},
-      {"isa", "Instruction set.", &TunedBench::isa},
-      {"threads", "That ran it.", &TunedBench::threads},
-      {"dtype", "Of all but biases and norms' parameters.", &TunedBench::dtype, OneOf{{"fp32", "bf16"}}},
-      {"benchmarks", "In the order in which they were measured.", &TunedBench::benchmarks, one_benchmark()},
-      {"resumed", "Measurements that the folder had.",
-       [](const TunedBench& b) { return static_cast<base::Count>(b.resumed); }},
-      {"interval", "Median over measurements: half the interval that holds a median, relative.", &TunedBench::interval},
-      {"frequency_spread", "How much slower a fixed piece of arithmetic was at worst, relative.",
-       &TunedBench::frequency_spread},
-      {"layer_ms", "The best choice of layouts for a layer by what was measured; null where none was made.",
-       [](const TunedBench& b) { return positive(b.best_ms); }},
-      {"layer_bound_ms", "What no choice is below, as far as the models' errors hold; null as above.",
-       [](const TunedBench& b) { return positive(b.bound_ms); }},
-      {"built_in_ms", "The layer as it is built in, forward and backward; null as above.",
-       [](const TunedBench& b) { return positive(b.built_in_ms); }},
-      {"rounds", "Choices that were made on the way.",
-       [](const TunedBench& b) { return static_cast<base::Count>(b.rounds); }},
-      {"complete", "Whether all that may matter was measured.", &TunedBench::complete}};
-}
-
-Record<BenchDocument> answer() {
-  const auto envelope = [](const BenchDocument& d) {
-    return Envelope{d.version, {}, nullptr, &d.bench->warnings, d.seconds};
-  };
-  const auto bench = [](const BenchDocument& d) -> const TunedBench& { return *d.bench; };
-  return document<BenchDocument>("tune_bench", kWarnings | kTiming, envelope,
-                                 {{"result", "The figures: measured, but for what models say.", bench, result()}});
+  return {{"sizes", "Sizes of the layer, by Substation's letters.", sizes},
+          {"processor", "Name of the processor.", &TunedBench::processor},
+          {"isa", "Instruction set that the kernels used.", &TunedBench::isa},
+          {"threads", "Threads that computed.", &TunedBench::threads},
+          {"dtype", "Number format of all but biases and parameters of norms.", &TunedBench::dtype,
+           OneOf{{"fp32", "bf16"}}},
+          {"benchmarks", "Contractions and kernels, in the order in which they were measured.", &TunedBench::benchmarks,
+           one_benchmark()},
+          {"resumed", "Measurements that the folder had from earlier runs.",
+           [](const TunedBench& b) { return static_cast<base::Count>(b.resumed); }},
+          {"interval", "Half the confidence interval of a median, relative: the median over measurements.",
+           &TunedBench::interval},
+          {"frequency_spread", "Slowdown of a fixed piece of arithmetic at its slowest, relative.",
+           &TunedBench::frequency_spread},
+          {"layer_ms",
+           "Time of the best choice of layouts for a layer by what was measured, in milliseconds; null where none was "
+           "made.",
+           [](const TunedBench& b) { return positive(b.best_ms); }},
+          {"layer_bound_ms",
+           "Time that no choice of layouts is below, as far as the models' errors hold, in milliseconds; null where no "
+           "choice was made.",
+           [](const TunedBench& b) { return positive(b.bound_ms); }},
+          {"built_in_ms",
+           "Time of the built-in layer, forward and backward, in milliseconds; null where no choice was made.",
+           [](const TunedBench& b) { return positive(b.built_in_ms); }},
+          {"rounds", "Choices that were made on the way.",
+           [](const TunedBench& b) { return static_cast<base::Count>(b.rounds); }},
+          {"complete", "Whether everything that may matter was measured.", &TunedBench::complete}};
 }
 
 }  // namespace
 
-std::string bench_json(const BenchDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_bench_schema() {
-  return answer().schema();
+Document<TunedBench> tune_bench_document() {
+  return {"tune_bench", "Measured times, and what cost models say of the rest.", result()};
 }
 
 std::string bench_table(const TunedBench& bench) {

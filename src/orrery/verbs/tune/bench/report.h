@@ -3,17 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/tune/bench/run.h"
 
 namespace orrery::verbs {
 
-struct BenchDocument {
-  std::string version;
-  const TunedBench* bench = nullptr;  // borrowed
-  double seconds = 0;
-};
-
-std::string bench_json(const BenchDocument& document);
+Document<TunedBench> tune_bench_document();
 std::string bench_table(const TunedBench& bench);
 
 }  // namespace orrery::verbs

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -35,51 +33,53 @@ Count kernel_configurations() {
 
 Record<LayoutsAnswer> result() {
   using C = ContractionAnswer;
-  const Record<Product> product = {{"m", "Rows.", &Product::m},
-                                   {"n", "Columns.", &Product::n},
-                                   {"k", "Summed over.", &Product::k},
-                                   {"batch", "Products side by side.", &Product::batch}};
+  const Record<Product> product = {{"m", "Rows of the result.", &Product::m},
+                                   {"n", "Columns of the result.", &Product::n},
+                                   {"k", "Length of the sum.", &Product::k},
+                                   {"batch", "Equal GEMMs side by side.", &Product::batch}};
   const Record<C> contraction = {
-      {"name", "Substation's.", &C::name},
-      {"einsum", "What it computes.", &C::einsum},
-      {"used", "By the encoder's layer.", &C::used},
-      {"permutations", "Of the letters of its three tensors.", [](const C& c) { return c.space.permutations; }},
-      {"valid", "Of these, those that are one call of BLAS.",
+      {"name", "Name of the contraction, as Substation calls it.", &C::name},
+      {"einsum", "What the contraction computes.", &C::einsum},
+      {"used", "Whether the encoder's layer uses it.", &C::used},
+      {"permutations", "Orders of the letters of its three tensors.", [](const C& c) { return c.space.permutations; }},
+      {"valid", "Orders that are one call of BLAS.",
        [](const C& c) { return static_cast<Count>(c.space.layouts.size()); }},
-      {"without_unit_stride", "Products of matrices that BLAS cannot read, since neither stride of one is 1.",
+      {"without_unit_stride", "Orders with a matrix that BLAS cannot read, since neither of its strides is 1.",
        [](const C& c) { return c.space.without_unit_stride; }},
-      {"calls", "Different calls.", [](const C& c) { return static_cast<Count>(c.space.calls.size()); }},
-      {"products", "Their sizes.", products, product}};
+      {"calls", "Number of different calls of BLAS.",
+       [](const C& c) { return static_cast<Count>(c.space.calls.size()); }},
+      {"products", "Sizes of the calls.", products, product}};
   const Record<KernelColumn> column = {
-      {"name", "Of the tensor in the kernel's file.", &KernelColumn::name},
-      {"dims", "Its letters, of which each order is a layout.", &KernelColumn::dims},
-      {"same_as", "Index of the column whose layout it shares; -1: its own.", &KernelColumn::same_as}};
+      {"name", "Name of the tensor in the kernel's file.", &KernelColumn::name},
+      {"dims", "Letters of the tensor; each order of them is a layout.", &KernelColumn::dims},
+      {"same_as", "Index of the column whose layout it shares; -1: it has its own.", &KernelColumn::same_as}};
   const Record<KernelSpace> kernel = {
-      {"name", "Substation's.", &KernelSpace::kernel},
+      {"name", "Name of the kernel, as Substation calls it.", &KernelSpace::kernel},
       {"configurations", "Layouts of its tensors times dimensions of vectors, threads and warps.",
        tuning::configurations},
-      {"columns", "Its tensors.", &KernelSpace::columns, column}};
+      {"columns", "Tensors of the kernel.", &KernelSpace::columns, column}};
   const auto sizes = [](const LayoutsAnswer& a) {
     std::vector<std::pair<std::string, Count>> out;
     for (const char letter : {'b', 'h', 'i', 'j', 'k', 'p', 'u', 'q', 'v'})
       out.emplace_back(std::string(1, letter), a.sizes[letter]);
     return out;
   };
-  return {{"sizes", "Of each letter.", sizes},
-          {"layouts", "Valid ones of the contractions that are used.", &LayoutsAnswer::layouts},
-          {"calls", "Different calls of these, contraction by contraction.", &LayoutsAnswer::calls},
-          {"kernel_configurations", "Of all kernels.", [](const LayoutsAnswer&) { return kernel_configurations(); }},
-          {"contractions", "Also those that are not used.", &LayoutsAnswer::contractions, contraction},
-          {"kernels", "Fused ones.", [](const LayoutsAnswer&) { return tuning::kernel_spaces(); }, kernel}};
-}
-
-Record<LayoutsDocument> answer() {
-  const auto envelope = [](const LayoutsDocument& d) { return Envelope{.version = d.version, .seconds = d.seconds}; };
-  const auto of = [](const LayoutsDocument& d) -> const LayoutsAnswer& { return *d.answer; };
-  return document<LayoutsDocument>("tune_layouts", kTiming, envelope, {{"result", "Counts.", of, result()}});
+  return {
+      {"sizes", "Size of each letter.", sizes},
+      {"layouts", "Valid layouts of the contractions that are used.", &LayoutsAnswer::layouts},
+      {"calls", "Different calls of BLAS, counted contraction by contraction.", &LayoutsAnswer::calls},
+      {"kernel_configurations", "Configurations of all kernels.",
+       [](const LayoutsAnswer&) { return kernel_configurations(); }},
+      {"contractions", "Contractions of the layer, also those that are not used.", &LayoutsAnswer::contractions,
+       contraction},
+      {"kernels", "Fused kernels of the layer.", [](const LayoutsAnswer&) { return tuning::kernel_spaces(); }, kernel}};
 }
 
 }  // namespace
+
+Document<LayoutsAnswer> tune_layouts_document() {
+  return {"tune_layouts", "Layouts of a layer's operators, counted.", result()};
+}
 
 std::string layouts_table(const LayoutsAnswer& answer) {
   Table table;
@@ -101,14 +101,6 @@ std::string layouts_table(const LayoutsAnswer& answer) {
   kernels.rows.push_back({"all", fmt::format("{}", kernel_configurations())});
   return text(table) + "* not used by the encoder's layer\n\n" + text(kernels) +
          fmt::format("\ncontractions of the layer: {} layouts, {} different calls\n", answer.layouts(), answer.calls());
-}
-
-std::string layouts_json(const LayoutsDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_layouts_schema() {
-  return answer().schema();
 }
 
 }  // namespace orrery::verbs

@@ -3,17 +3,12 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/tune/layouts/run.h"
 
 namespace orrery::verbs {
 
-struct LayoutsDocument {
-  std::string version;
-  const LayoutsAnswer* answer = nullptr;  // borrowed
-  double seconds = 0;                     // wall clock of the whole command
-};
-
 std::string layouts_table(const LayoutsAnswer& answer);
-std::string layouts_json(const LayoutsDocument& document);
+Document<LayoutsAnswer> tune_layouts_document();
 
 }  // namespace orrery::verbs

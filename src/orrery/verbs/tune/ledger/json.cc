@@ -1,5 +1,3 @@
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/tune/ledger/report.h"
 
 namespace orrery::verbs {
@@ -13,121 +11,116 @@ const char* pass(bool backward) {
   return backward ? "backward" : "forward";
 }
 
-Record<ProfileRow> row() {
-  const auto product = [](const ProfileRow& r) { return r.what == tuning::Class::kContraction; };
-  return {
-      {"name", "Substation's, where it has one; else those of the elementary operators.", &ProfileRow::name},
-      {"class", "Of the work.", [](const ProfileRow& r) { return class_name(r.what); },
-       OneOf{{"tensor_contraction", "statistical_normalization", "element_wise"}}},
-      {"pass", "When it runs.", [](const ProfileRow& r) { return pass(r.backward); }, OneOf{{"forward", "backward"}}},
-      {"einsum", "Of a contraction.", &ProfileRow::einsum, when(product)},
-      {"m", "Of a contraction, as of `n`, `k` and `batch`: 2 m n k batch operations.", &ProfileRow::m, when(product)},
-      {"n", "See `m`.", &ProfileRow::n, when(product)},
-      {"k", "See `m`.", &ProfileRow::k, when(product)},
-      {"batch", "See `m`.", &ProfileRow::batch, when(product)},
-      {"space", "Letters of the iteration space.", &ProfileRow::space},
-      {"reduced", "Those of them that a kernel sums or normalises over.", &ProfileRow::reduced},
-      {"elementary", "Names of the elementary operators that it does, or parts of them.", &ProfileRow::operators},
-      {"flop", "Operations.", &ProfileRow::flop},
-      {"flop_seen", "Of these, without scores that a mask hides.", &ProfileRow::flop_seen},
-      {"words_read", "Each operand once.", &ProfileRow::words_read},
-      {"words_written", "Each result once.", &ProfileRow::words_written},
-      {"words_unread", "Of the words written, those that nothing reads.", &ProfileRow::words_unread}};
+Record<LedgerRow> row() {
+  const auto product = [](const LedgerRow& r) { return r.what == tuning::Class::kContraction; };
+  return {{"name", "Name of the operator: Substation's where it has one.", &LedgerRow::name},
+          {"class", "Class of the operator.", [](const LedgerRow& r) { return class_name(r.what); },
+           OneOf{{"tensor_contraction", "statistical_normalization", "element_wise"}}},
+          {"pass", "Pass in which it runs.", [](const LedgerRow& r) { return pass(r.backward); },
+           OneOf{{"forward", "backward"}}},
+          {"einsum", "Contraction in Einstein notation; only of contractions.", &LedgerRow::einsum, when(product)},
+          {"m", "Rows of the result; only of contractions, which take 2 m n k batch operations.", &LedgerRow::m,
+           when(product)},
+          {"n", "Columns of the result; only of contractions.", &LedgerRow::n, when(product)},
+          {"k", "Length of the sum; only of contractions.", &LedgerRow::k, when(product)},
+          {"batch", "Equal GEMMs; only of contractions.", &LedgerRow::batch, when(product)},
+          {"space", "Letters of the iteration space.", &LedgerRow::space},
+          {"reduced", "Letters that a kernel sums or normalises over.", &LedgerRow::reduced},
+          {"elementary", "Elementary operators that it does, or parts of them.", &LedgerRow::operators},
+          {"flop", "Floating-point operations.", &LedgerRow::flop},
+          {"flop_seen", "Floating-point operations without scores that a mask hides.", &LedgerRow::flop_seen},
+          {"words_read", "Words read, each operand once.", &LedgerRow::words_read},
+          {"words_written", "Words written, each result once.", &LedgerRow::words_written},
+          {"words_unread", "Words written that nothing reads.", &LedgerRow::words_unread}};
 }
 
 Record<JudgedOperator> judged() {
   using J = JudgedOperator;
   Record<J> out = row().of<J>(&J::row);
   out.add(
-      {{"flop_per_byte", "Operations over bytes moved.", &J::intensity},
-       {"modelled_s", "By the machine's roofline.", &J::seconds},
-       {"mue", "Memory usage efficiency in that time, percent.", [](const J& j) { return j.at.mue; }},
-       {"peak_percent", "Of the peak of arithmetic in that time.", [](const J& j) { return j.at.peak_share; }},
+      {{"flop_per_byte", "Floating-point operations over bytes moved.", &J::intensity},
+       {"modelled_s", "Time by the machine's roofline, in seconds.", &J::seconds},
+       {"mue", "Memory usage efficiency in that time, in percent.", [](const J& j) { return j.at.mue; }},
+       {"peak_percent", "Share of the arithmetic peak in that time, in percent.",
+        [](const J& j) { return j.at.peak_share; }},
        {"memory_bound", "Whether `mue` is more than `peak_percent`.", [](const J& j) { return j.at.memory_bound(); }}});
   return out;
 }
 
-Record<ProfileTotals> sums() {
-  return {{"flop", "Operations of all operators.", &ProfileTotals::flop},
-          {"flop_contractions", "Of contractions alone.", &ProfileTotals::flop_contractions},
-          {"flop_seen", "Without scores that a mask hides.", &ProfileTotals::flop_seen},
-          {"words_contractions", "Read and written by contractions.", &ProfileTotals::words_contractions},
-          {"words_unfused", "Contractions, and each other operator alone.", &ProfileTotals::words_unfused},
-          {"words_fused", "Contractions and fused kernels: `operators`.", &ProfileTotals::words_fused},
-          {"words_minimal", "Of `minimal`.", &ProfileTotals::words_minimal},
-          {"words_compulsory", "Inputs, weights, outputs and gradients alone.", &ProfileTotals::words_compulsory}};
+Record<LedgerTotals> sums() {
+  return {
+      {"flop", "Floating-point operations of all operators.", &LedgerTotals::flop},
+      {"flop_contractions", "Floating-point operations of contractions.", &LedgerTotals::flop_contractions},
+      {"flop_seen", "Floating-point operations without scores that a mask hides.", &LedgerTotals::flop_seen},
+      {"words_contractions", "Words that contractions read and write.", &LedgerTotals::words_contractions},
+      {"words_unfused", "Words moved by contractions and by every other operator alone.", &LedgerTotals::words_unfused},
+      {"words_fused", "Words moved by contractions and fused kernels, as in `operators`.", &LedgerTotals::words_fused},
+      {"words_minimal", "Words moved by the operators of `minimal`.", &LedgerTotals::words_minimal},
+      {"words_compulsory", "Words of inputs, weights, outputs and gradients alone.", &LedgerTotals::words_compulsory}};
 }
 
 Record<LedgerAnswer> config() {
   using layer::Shape;
   const Record<Shape> sizes = {
-      {"batch", "Sequences.", &Shape::batch},
-      {"seq", "Tokens of one.", &Shape::length},
-      {"width", "Of a token.", &Shape::width},
-      {"heads", "Of queries.", &Shape::heads},
-      {"kv_heads", "Of keys and values.", &Shape::kv_heads},
-      {"head_width", "Of each.", &Shape::head},
-      {"ffn", "Width of the network.", &Shape::hidden},
-      {"activation", "Its function.", [](const Shape& s) { return verbs::activation_name(s.activation); }},
-      {"gated", "Whether a gate multiplies it.", &Shape::gated},
-      {"norms", "Where they stand.", [](const Shape& s) { return s.norms == layer::Place::kPost ? "post" : "pre"; },
-       OneOf{{"post", "pre"}}},
-      {"causal", "Whether tokens see those before them only.", &Shape::causal},
+      {"batch", "Sequences of a batch.", &Shape::batch},
+      {"seq", "Tokens of a sequence.", &Shape::length},
+      {"width", "Elements of a token.", &Shape::width},
+      {"heads", "Heads of queries.", &Shape::heads},
+      {"kv_heads", "Heads of keys and values.", &Shape::kv_heads},
+      {"head_width", "Elements of a head.", &Shape::head},
+      {"ffn", "Width of the feed-forward network.", &Shape::hidden},
+      {"activation", "Activation function of the feed-forward network.",
+       [](const Shape& s) { return verbs::activation_name(s.activation); }},
+      {"gated", "Whether a gate multiplies the activation.", &Shape::gated},
+      {"norms", "Where norms stand: before or after attention and feed-forward network.",
+       [](const Shape& s) { return s.norms == layer::Place::kPost ? "post" : "pre"; }, OneOf{{"post", "pre"}}},
+      {"causal", "Whether tokens see only those before them.", &Shape::causal},
       {"cross", "Whether attention to an encoder's output follows.", &Shape::cross}};
-  return {{"model", "Its name; empty: plain sizes.", [](const LedgerAnswer& a) { return a.layer.model; }},
-          {"layer", "Its sizes.", [](const LedgerAnswer& a) -> const Shape& { return a.layer.shape; }, sizes},
+  return {{"model", "Name of the model; empty where sizes were given.",
+           [](const LedgerAnswer& a) { return a.layer.model; }},
+          {"layer", "Sizes of the layer.", [](const LedgerAnswer& a) -> const Shape& { return a.layer.shape; }, sizes},
           {"train", "Whether the backward pass is counted.", [](const LedgerAnswer& a) { return a.options.training; }},
-          {"dropout", "Whether masks are.", [](const LedgerAnswer& a) { return a.options.dropout; }}};
+          {"dropout", "Whether dropout masks are counted.", [](const LedgerAnswer& a) { return a.options.dropout; }}};
 }
 
 Record<LedgerAnswer> result() {
   using L = LedgerAnswer;
-  const Record<MovedRow> moved = {
-      {"name", "What it does.", &MovedRow::name},
-      {"pass", "When it runs.", [](const MovedRow& r) { return pass(r.backward); }, OneOf{{"forward", "backward"}}},
-      {"words_read", "Each operand once.", &MovedRow::words_read},
-      {"words_written", "Each result once.", &MovedRow::words_written}};
+  const Record<MovedRow> moved = {{"name", "What the operator does.", &MovedRow::name},
+                                  {"pass", "Pass in which it runs.", [](const MovedRow& r) { return pass(r.backward); },
+                                   OneOf{{"forward", "backward"}}},
+                                  {"words_read", "Words read, each operand once.", &MovedRow::words_read},
+                                  {"words_written", "Words written, each result once.", &MovedRow::words_written}};
   const Record<L> machine = {
-      {"name", "Of a system or a chip, or this processor's.", &L::machine},
-      {"basis", "What its peaks are.", [](const L& a) { return a.measured ? "measured" : "figures"; },
-       OneOf{{"measured", "figures"}}},
-      {"precision", "Of words and arithmetic.", [](const L& a) { return machine::name(a.precision); }},
-      {"bytes_per_word", "Of it.", [](const L& a) { return a.peaks.bytes_per_word; }},
-      {"peak_gflops", "Of arithmetic.", [](const L& a) { return a.peaks.flop_per_s / 1e9; }},
-      {"gbytes_per_s", "Of memory.", [](const L& a) { return a.peaks.bytes_per_s / 1e9; }},
-      {"modelled_s", "Of all operators, one after the other.", &L::seconds}};
+      {"name", "Name of the system, the chip or this processor.", &L::machine},
+      {"basis", "Whether its peaks were measured or are published figures.",
+       [](const L& a) { return a.measured ? "measured" : "figures"; }, OneOf{{"measured", "figures"}}},
+      {"precision", "Number format of words and arithmetic.", [](const L& a) { return machine::name(a.precision); }},
+      {"bytes_per_word", "Bytes of a word.", [](const L& a) { return a.peaks.bytes_per_word; }},
+      {"peak_gflops", "Peak of arithmetic, in 1e9 operations a second.",
+       [](const L& a) { return a.peaks.flop_per_s / 1e9; }},
+      {"gbytes_per_s", "Bandwidth of memory, in 1e9 bytes a second.",
+       [](const L& a) { return a.peaks.bytes_per_s / 1e9; }},
+      {"modelled_s", "Time of all operators one after the other, in seconds.", &L::seconds}};
   return {
-      {"operators", "Contractions and fused kernels in launch order.", &L::operators, judged()},
+      {"operators", "Contractions and fused kernels, in launch order.", &L::operators, judged()},
       {"elementary", "Operators that are no contractions, each alone.",
-       [](const L& a) -> const std::vector<ProfileRow>& { return a.ledger.elementary; }, row()},
-      {"minimal", "Operators of the minimal level.",
+       [](const L& a) -> const std::vector<LedgerRow>& { return a.ledger.elementary; }, row()},
+      {"minimal", "Operators at the minimal level of data movement.",
        [](const L& a) -> const std::vector<MovedRow>& { return a.ledger.minimal; }, moved},
-      {"totals", "Of both passes.", [](const L& a) -> const ProfileTotals& { return a.ledger.total; }, sums()},
-      {"forward", "Of the forward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.forward; }, sums()},
-      {"backward", "Of the backward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.backward; },
+      {"totals", "Totals of both passes.", [](const L& a) -> const LedgerTotals& { return a.ledger.total; }, sums()},
+      {"forward", "Totals of the forward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.forward; },
+       sums()},
+      {"backward", "Totals of the backward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.backward; },
        sums()},
       {"weights", "Words of weights, biases and norms.", [](const L& a) { return a.ledger.weights; }},
-      {"machine", "Against which operators are held.", std::identity(), machine},
-      {"config", "Which layer.", std::identity(), config()}};
-}
-
-Record<LedgerDocument> answer() {
-  const auto envelope = [](const LedgerDocument& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  const auto of = [](const LedgerDocument& d) -> const LedgerAnswer& { return *d.answer; };
-  return document<LedgerDocument>("tune_ledger", kInputs | kWarnings | kTiming, envelope,
-                                  {{"result", "Counts; times are modelled.", of, result()}});
+      {"machine", "Machine whose peaks the operators are compared with.", std::identity(), machine},
+      {"config", "The layer that was counted.", std::identity(), config()}};
 }
 
 }  // namespace
 
-std::string ledger_json(const LedgerDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_ledger_schema() {
-  return answer().schema();
+Document<LedgerAnswer> tune_ledger_document() {
+  return {"tune_ledger", "Operations and words of a layer, counted; times are modelled.", result()};
 }
 
 }  // namespace orrery::verbs

@@ -1,10 +1,7 @@
-#include "orrery/verbs/tune/ledger/options.h"
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/ledger/report.h"
 #include "orrery/verbs/tune/ledger/run.h"
@@ -28,16 +25,16 @@ int run_tune_ledger(const Arguments& arguments, Console& console) {
                    "0: no masks; default: as the model is trained, of given sizes with masks in four places");
   line.group("Machine");
   line.text("--system", request.system, "NAME|FILE",
-            "Whose peaks operators are held against; default: this-machine, measured");
-  line.text("--chip", request.chip, "NAME|FILE", "A chip instead, or in the place of the system's accelerator");
+            "System whose peaks operators are compared with; default: this-machine, measured");
+  line.text("--chip", request.chip, "NAME|FILE", "Chip instead of a system, or in the place of the system's accelerator");
   line.choice<Precision>("--dtype", request.precision,
                          {{"fp32", Precision::kFp32},
                           {"tf32", Precision::kTf32},
                           {"bf16", Precision::kBf16},
                           {"fp16", Precision::kBf16},
                           {"fp8", Precision::kFp8}},
-                         "Of words and arithmetic: fp32 (default here), bf16 or fp16 (default elsewhere), tf32, fp8");
-  line.count("--threads,-j", request.threads, "Of this machine; default: one for each core", 4096);
+                         "Number format of words and arithmetic: fp32 (default on this machine), bf16 or fp16 (default elsewhere), tf32, fp8");
+  line.count("--threads,-j", request.threads, "Threads of this machine; default: one for each core", 4096);
   line.group("Output");
   line.text("-o,--output", picture, "FILE.svg", "Write the roofline there");
   if (!line.read(arguments, console)) return kDone;
@@ -46,13 +43,10 @@ int run_tune_ledger(const Arguments& arguments, Console& console) {
     misuse("O1102", fmt::format("`--output {}` is no name of a picture", picture), "a name that ends in `.svg`");
   request.training = !inference;
   if (dropout) request.dropout = *dropout > 0;
-  const base::Stopwatch clock;
-  const LedgerAnswer answer = verbs::tune_ledger(request);
-  report(console, answer.warnings.all());
-  if (!picture.empty()) write_file(picture, verbs::roofline_svg(answer));
-  console.out << (console.json ? verbs::ledger_json({kVersion, &answer, clock.seconds()})
-                               : verbs::ledger_table(answer));
-  return kDone;
+  return run_verb<LedgerAnswer>(console, {.answer = [&](Run&) { return tune_ledger(request); },
+                                          .document = tune_ledger_document,
+                                          .table = ledger_table,
+                                          .files = {{picture, roofline_svg}}});
 }
 
 }  // namespace orrery::verbs

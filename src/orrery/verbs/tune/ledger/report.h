@@ -3,18 +3,13 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/tune/ledger/run.h"
 
 namespace orrery::verbs {
 
-struct LedgerDocument {
-  std::string version;
-  const LedgerAnswer* answer = nullptr;  // borrowed
-  double seconds = 0;                    // wall clock of the whole command
-};
-
 std::string ledger_table(const LedgerAnswer& answer);  // with the roofline in characters
-std::string ledger_json(const LedgerDocument& document);
+Document<LedgerAnswer> tune_ledger_document();
 
 // Operators over their operations a byte, below the machine's roof: as lines of text, and as a drawing that stands by
 // itself.

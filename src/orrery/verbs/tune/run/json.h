@@ -3,16 +3,11 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/tune/run/run.h"
 
 namespace orrery::verbs {
 
-struct TuneDocument {
-  std::string version;
-  const TunedRun* run = nullptr;  // borrowed
-  double seconds = 0;             // wall clock of the whole command
-};
-
-std::string tune_json(const TuneDocument& document);
+Document<TunedRun> tune_run_document();
 
 }  // namespace orrery::verbs

@@ -1,18 +1,12 @@
 // Options of our own and those of Substation's run_encoder, as they are written there. Sizes without a model are those
 // of run_encoder's layer, so its defaults hold: forward and backward, dropout 0.1 in four places.
-#include "orrery/verbs/tune/run/options.h"
 
 #include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/run/json.h"
 #include "orrery/verbs/tune/run/run.h"
@@ -42,31 +36,31 @@ void declare_run(CommandLine& line, Options& options) {
   line.toggle("--train", options.train, "Forward and backward; without a model, this is the default");
   line.toggle("--inference", options.inference, "Forward only; of a model, this is the default");
   line.choice<Type>("--dtype", options.type, types,
-                    "Of activations: fp32 (default), bf16; fp16 and fp64 by plain loops, slowly");
+                    "Number format of activations: fp32 (default), bf16; fp16 and fp64 run by plain loops, slowly");
   line.probability("--dropout", options.dropout,
-                   "In all four places when training; default 0 whatever the model has, without a model 0.1");
-  line.probability("--softmax-dropout-prob", options.softmax, "Of attention's probabilities");
-  line.probability("--residual1-dropout-prob", options.residual1, "Behind attention");
-  line.probability("--activation-dropout-prob", options.activation, "Behind the activation");
-  line.probability("--residual2-dropout-prob", options.residual2, "Behind the network");
+                   "Dropout rate in all four places when training; default 0 whatever the model has, without a model 0.1");
+  line.probability("--softmax-dropout-prob", options.softmax, "Dropout rate of attention's probabilities");
+  line.probability("--residual1-dropout-prob", options.residual1, "Dropout rate behind attention");
+  line.probability("--activation-dropout-prob", options.activation, "Dropout rate behind the activation");
+  line.probability("--residual2-dropout-prob", options.residual2, "Dropout rate behind the feed-forward network");
   line.count("--iters", options.request.iterations, "Measured iterations; default: at least 5, for 3 seconds",
              1'000'000);
-  line.count("--warmup", options.request.warmup, "Iterations before, also 0; default: 2, of given --iters a tenth",
+  line.count("--warmup", options.request.warmup, "Iterations before those that are measured, 0 or more; default: 2, or a tenth of --iters",
              1'000'000, 0);
-  line.seed(options.request.seed, "Of weights, input and dropout; default 0");
+  line.seed(options.request.seed, "Seed of weights, input and dropout; default 0");
   declare_search(line, options.request.limits, "Threads; default: one for each core",
                  "Seconds; what was measured by then is printed");
   line.group("Check");
   line.toggle("--test", options.request.test,
-              "Compare outputs, and when training gradients, with a reference, without dropout; 1 where they differ");
-  line.choice<Type>("--test-dtype", options.test_type, types, "Of the reference; default fp64");
+              "Compare outputs, and gradients when training, with a reference, without dropout; exit code 1 where they differ");
+  line.choice<Type>("--test-dtype", options.test_type, types, "Number format of the reference; default fp64");
   line.group("As run_encoder has them");
   line.text(
       "--layout", options.layout, "FILE",
       "Run Substation's operators one by one in the layouts of this file, as `tune select` writes it; `built-in`: as "
       "built in; default: by what `tune select` kept of this machine");
   line.text("--compilation-dir", options.compilation, "DIR", "Not used: nothing is compiled");
-  declare(line, options.output, "Write result.json there, with --test the tensors, too, as NumPy's .npy files");
+  declare(line, options.output, "Write result.json there, and with --test the tensors as NumPy's .npy files");
   line.text_or_none("--profile", options.profile, options.trace, "[FILE]",
                     "Write every operator's times there, for Perfetto");
 }
@@ -118,50 +112,36 @@ void settle(Options& options, base::Diagnostics& warnings) {
 int run_tune_run(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
   base::Diagnostics unused;
   settle(options, unused);
-  check_folder(options.output.directory, options.output.force, {"result.json"});
-  check_file(options.trace);
-  std::optional<TunedRun> measured;
-  bool told_to_stop = false;
-  {
-    std::optional<InterruptGuard> interrupt;
-    TuneRunRequest request = options.request;
-    request.interruptible = [&] { return interrupt.emplace().flag(); };
-    ProgressLine progress(console);
-    request.measuring = [&](std::size_t done) {
-      if (progress.wanted()) progress.show(fmt::format("{} iterations measured", done));
-    };
-    const auto stopped = [&] { return interrupt && interrupt->flag()->load(); };
-    try {
-      measured = verbs::tune_run(request);
-    } catch (const base::InputError& error) {
-      if (!stopped()) throw;
-      report(console, error.diagnostics);
-      return kInterrupted;
-    }
-    told_to_stop = stopped();
-  }
-  TunedRun& answer = *measured;
-  unused.append(answer.warnings);
-  answer.warnings = unused;
-  report(console, answer.warnings.all());
-  if (!options.trace.empty()) write_file(options.trace, verbs::layer_trace(answer));
-  const TuneDocument document{kVersion, &answer, clock.seconds()};
-  const std::string json = verbs::tune_json(document);
-  if (!options.output.directory.empty()) {
-    std::vector<OutputFile> files{{"result.json", json}};
-    if (answer.check)
-      for (const KeptTensor& tensor : answer.check->kept) files.push_back(verbs::tensor_file(tensor));
-    write_files(options.output.directory, files);
-  }
-  console.out << (console.json ? json : verbs::tune_table(answer));
-  if (answer.ended_early) {
-    console.out.flush();
-    return told_to_stop ? kInterrupted : kLimit;
-  }
-  return answer.check && !answer.check->passed() ? kNo : kDone;
+  return run_verb<TunedRun>(console, {.answer =
+                                          [&](Run& run) {
+                                            options.request.interruptible = run.interruptible();
+                                            options.request.measuring = [&](std::size_t done) {
+                                              run.show("{} iterations measured", done);
+                                            };
+                                            TunedRun answer = tune_run(options.request);
+                                            unused.append(answer.warnings);
+                                            answer.warnings = unused;
+                                            return answer;
+                                          },
+                                      .document = tune_run_document,
+                                      .table = tune_table,
+                                      .folder = options.output,
+                                      .names = {"result.json"},
+                                      .folder_files =
+                                          [](const TunedRun& answer) {
+                                            std::vector<OutputFile> files;
+                                            if (answer.check)
+                                              for (const KeptTensor& tensor : answer.check->kept)
+                                                files.push_back(tensor_file(tensor));
+                                            return files;
+                                          },
+                                      .files = {{options.trace, layer_trace}},
+                                      .outcome = [](const TunedRun& answer, const Run& run) -> Outcome {
+                                        if (answer.ended_early) return {run.cut_short()};
+                                        return {answer.check && !answer.check->passed() ? kNo : kDone};
+                                      }});
 }
 
 }  // namespace orrery::verbs

@@ -2,8 +2,6 @@
 
 #include <map>
 
-#include "orrery/present/answer.h"
-#include "orrery/present/schemas.h"
 #include "orrery/verbs/tune/layer_plan_json.h"
 
 namespace orrery::verbs {
@@ -49,18 +47,20 @@ Times paid(const TunedSelection& answer, const tuning::Selection& other) {
 }
 
 Record<Judged> alternative() {
-  return {{"asked", "VARIABLE=LAYOUT, or the file.", [](const Judged& j) { return j.one.asked; }},
-          {"time_ms", "Of the best choice that has it; null where there is none.",
+  return {{"asked", "The choice that was asked for: VARIABLE=LAYOUT, or the file.",
+           [](const Judged& j) { return j.one.asked; }},
+          {"time_ms", "Time of the best choice that has it, in milliseconds; null where there is none.",
            [](const Judged& j) {
              return j.one.selection ? std::optional(tuning::ms(j.one.selection->time)) : std::nullopt;
            }},
-          {"loss_ms", "That, less the optimum; null where there is none.",
+          {"loss_ms", "How much more that takes than the optimum, in milliseconds; null where there is none.",
            [](const Judged& j) { return loss(j.whole, j.one.selection); }},
-          {"paid_ms", "By operator that is slower (above 0) or faster so.",
+          {"paid_ms", "By operator: how much slower (above 0) or faster it is with that choice, in milliseconds.",
            [](const Judged& j) { return j.one.selection ? paid(j.whole, *j.one.selection) : Times(); }},
-          {"missing", "What was not measured so, or operators that cannot agree with it.",
+          {"missing", "Combinations that were not measured, or operators that cannot agree with the choice.",
            [](const Judged& j) { return j.one.missing; }},
-          {"proven", "Whether a limit left it undecided is false.", [](const Judged& j) { return j.one.proven; }}};
+          {"proven", "Whether the figures are proven; false: a limit came first.",
+           [](const Judged& j) { return j.one.proven; }}};
 }
 
 struct JudgedMode {
@@ -72,34 +72,36 @@ Record<JudgedMode> mode() {
   const auto time = [](const JudgedMode& m) {
     return m.one.outcome.selection ? std::optional(tuning::ms(m.one.outcome.selection->time)) : std::nullopt;
   };
-  return {{"time_ms", "Of its choice; null where it ended without one.", time},
-          {"loss_ms", "That, less the optimum.",
-           [](const JudgedMode& m) { return loss(m.whole, m.one.outcome.selection); }},
-          {"reason", "Why it has none; null where it has.", [](const JudgedMode& m) {
-             return m.one.outcome.selection ? std::nullopt : std::optional(m.one.outcome.reason);
-           }}};
+  return {
+      {"time_ms", "Time of the mode's choice, in milliseconds; null where it ended without one.", time},
+      {"loss_ms", "How much more that takes than the optimum, in milliseconds; null where it ended without a choice.",
+       [](const JudgedMode& m) { return loss(m.whole, m.one.outcome.selection); }},
+      {"reason", "Why the mode found no choice; null where it did.", [](const JudgedMode& m) {
+         return m.one.outcome.selection ? std::nullopt : std::optional(m.one.outcome.reason);
+       }}};
 }
 
-Record<tuning::LayoutConversion> transposition() {
-  return {{"variable", "The tensor.", &tuning::LayoutConversion::variable},
-          {"reader", "The operator that reads it so.", &tuning::LayoutConversion::reader},
-          {"from", "The layout that it was made in.", &tuning::LayoutConversion::from},
-          {"to", "The layout that it is read in.", &tuning::LayoutConversion::to},
-          {"time_ms", "Modelled: it is read and written once.",
-           [](const tuning::LayoutConversion& one) { return tuning::ms(one.time); }}};
+Record<tuning::Relayout> transposition() {
+  return {{"variable", "Tensor that is transposed.", &tuning::Relayout::variable},
+          {"reader", "Operator that reads it.", &tuning::Relayout::reader},
+          {"from", "Layout in which it was made.", &tuning::Relayout::from},
+          {"to", "Layout in which it is read.", &tuning::Relayout::to},
+          {"time_ms", "Time of the transposition, in milliseconds, modelled: the tensor is read and written once.",
+           [](const tuning::Relayout& one) { return tuning::ms(one.time); }}};
 }
 
 Record<Relayouts> with_conversions() {
   return {
-      {"time_ms", "Of operators and transpositions; null where nothing is allowed or found.",
+      {"time_ms", "Time of operators and transpositions, in milliseconds; null where nothing is allowed or found.",
        [](const Relayouts& r) { return r.selection ? std::optional(tuning::ms(r.selection->time)) : std::nullopt; }},
-      {"bandwidth_gb_per_s", "Of transpositions.", [](const Relayouts& r) { return r.bytes_per_s / 1e9; }},
-      {"lower_bound_ms", "No choice with them takes less.", [](const Relayouts& r) { return tuning::ms(r.bound); }},
-      {"proven", "Whether a limit left it undecided is false.", [](const Relayouts& r) { return r.proven; }},
-      {"transpositions", "Which tensors, for whom.",
-       [](const Relayouts& r) {
-         return r.selection ? r.selection->conversions : std::vector<tuning::LayoutConversion>();
-       },
+      {"bandwidth_gb_per_s", "Bandwidth of transpositions, in GB/s.",
+       [](const Relayouts& r) { return r.bytes_per_s / 1e9; }},
+      {"lower_bound_ms", "Lower bound of the time of any choice with transpositions, in milliseconds.",
+       [](const Relayouts& r) { return tuning::ms(r.bound); }},
+      {"proven", "Whether the choice is proven to be the best; false: a limit came first.",
+       [](const Relayouts& r) { return r.proven; }},
+      {"transpositions", "Tensors that are transposed, and the operators that read them.",
+       [](const Relayouts& r) { return r.selection ? r.selection->relayouts : std::vector<tuning::Relayout>(); },
        transposition()}};
 }
 
@@ -109,16 +111,16 @@ struct Modelled {
 };
 
 Record<Modelled> modelled() {
-  return {
-      {"machine", "The system, or this machine.", [](const Modelled& m) { return m.layer.machine; }},
-      {"precision", "Of words and arithmetic.",
-       [](const Modelled& m) { return std::string(machine::name(m.layer.precision)); }},
-      {"model", "Whose sizes these are; empty where they were given.", [](const Modelled& m) { return m.layer.model; }},
-      {"batch", "Sequences.", [](const Modelled& m) { return m.times.sizes['b']; }},
-      {"sequence", "Tokens of each.", [](const Modelled& m) { return m.times.sizes['j']; }},
-      {"width", "Of a token.", [](const Modelled& m) { return m.times.sizes['i']; }},
-      {"heads", "Of attention.", [](const Modelled& m) { return m.times.sizes['h']; }},
-      {"hidden", "Width of the network.", [](const Modelled& m) { return m.times.sizes['u']; }}};
+  return {{"machine", "The system, or this machine.", [](const Modelled& m) { return m.layer.machine; }},
+          {"precision", "Number format of words and arithmetic.",
+           [](const Modelled& m) { return std::string(machine::name(m.layer.precision)); }},
+          {"model", "Model whose sizes these are; empty where sizes were given.",
+           [](const Modelled& m) { return m.layer.model; }},
+          {"batch", "Sequences of a batch.", [](const Modelled& m) { return m.times.sizes['b']; }},
+          {"sequence", "Tokens of a sequence.", [](const Modelled& m) { return m.times.sizes['j']; }},
+          {"width", "Elements of a token.", [](const Modelled& m) { return m.times.sizes['i']; }},
+          {"heads", "Attention heads.", [](const Modelled& m) { return m.times.sizes['h']; }},
+          {"hidden", "Width of the feed-forward network.", [](const Modelled& m) { return m.times.sizes['u']; }}};
 }
 
 Record<TunedSelection> result() {
@@ -156,57 +158,44 @@ Record<TunedSelection> result() {
     return out;
   };
   return {
-      {"layouts", "Of every tensor, the leftmost letter slowest in memory.", layouts},
-      {"time_ms", "Sum over operators; null where nothing is allowed or found.", time},
-      {"lower_bound_without_layouts_ms", "Every operator at its fastest, whatever the layouts.",
+      {"layouts", "Layout of every tensor; the leftmost letter is slowest in memory.", layouts},
+      {"time_ms", "Sum of the operators' times, in milliseconds; null where nothing is allowed or found.", time},
+      {"lower_bound_without_layouts_ms", "Sum of every operator's fastest time, whatever the layouts, in milliseconds.",
        [](const TunedSelection& a) { return tuning::ms(a.without_layouts); }},
       {"lower_bound_arc_consistent_ms",
-       "The same of rows that have a partner in every neighbour; 0 where a limit came first.",
+       "The same sum over rows that have a partner in every neighbour, in milliseconds; 0 where a limit came first.",
        [](const TunedSelection& a) { return tuning::ms(a.arc_consistent); }},
-      {"per_operator", "ms, by operator.",
+      {"per_operator", "Time of each operator, in milliseconds.",
        [](const TunedSelection& a) { return a.selection ? times(*a.selection) : Times(); }},
-      {"configurations", "Dimensions and implementation of the fastest row, by operator.", specials},
-      {"modes", "What Substation's search finds, by mode.", modes, mode()},
-      {"why", "With `--why`: the best choice with each layout asked for.", why, alternative()},
-      {"evaluated", "With `--evaluate`: the file's choice; null without.", evaluated, alternative()},
+      {"configurations", "Dimensions and implementation of each operator's fastest row.", specials},
+      {"modes", "What each mode of Substation's search finds.", modes, mode()},
+      {"why", "With `--why`: the best choice with each layout that was asked for.", why, alternative()},
+      {"evaluated", "With `--evaluate`: what the file's choice costs; null without.", evaluated, alternative()},
       {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
-       [](const TunedSelection& a) { return a.relayouts; }, with_conversions()},
-      {"plan",
-       "Of a folder that was measured here, built-in layer included: what `tune run` trains by; null otherwise.",
+       [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
+      {"plan", "Plan of a folder measured here with the built-in layer: what `tune run` trains by; null otherwise.",
        [](const TunedSelection& a) { return a.plan; }, layer_plan()},
-      {"conflict", "Operators of which no choice of layouts was measured for all; empty where one exists.", conflict},
-      {"width", "Most classes of tensors in a table of the elimination.",
+      {"conflict", "Operators for which no common choice of layouts was measured; empty where one exists.", conflict},
+      {"width", "Most classes of tensors in one table of the elimination.",
        [](const TunedSelection& a) { return a.minimum.width; }},
-      {"rows", "Measured rows that were read, or modelled ones.", rows},
-      {"times", "measured, or modelled",
+      {"rows", "Rows that were read or modelled.", rows},
+      {"times", "Whether times were measured or modelled.",
        [](const TunedSelection& a) { return std::string(a.modelled ? "modelled" : "measured"); }},
-      {"modelled", "What modelled times are of; null where they were measured.",
+      {"modelled", "Machine and sizes of modelled times; null where times were measured.",
        [](const TunedSelection& a) {
          return a.modelled ? std::optional(Modelled{*a.modelled, *a.measurements}) : std::nullopt;
        },
        modelled()}};
 }
 
-Record<SelectDocument> answer() {
-  const auto envelope = [](const SelectDocument& d) {
-    return Envelope{d.version, {}, &d.answer->inputs, &d.answer->warnings, d.seconds};
-  };
-  const auto whole = [](const SelectDocument& d) -> const TunedSelection& { return *d.answer; };
-  return document<SelectDocument>(
-      "tune_select", kInputs | kWarnings | kTiming, envelope,
-      {{"result", "The choice. Times are those that were measured, or modelled: `times` says which.", whole, result()},
-       {"certificate", "What is proven of it; in ms.", [](const SelectDocument& d) { return d.answer->certificate; },
-        proof()}});
-}
-
 }  // namespace
 
-std::string select_json(const SelectDocument& document) {
-  return text(answer().json(document));
-}
-
-Json tune_select_schema() {
-  return answer().schema();
+Document<TunedSelection> tune_select_document() {
+  return {"tune_select",
+          {{"result", "The choice of layouts; `times` says whether times were measured or modelled.", std::identity(),
+            result()},
+           {"certificate", "What is proven of the choice; bounds in milliseconds.", &TunedSelection::certificate,
+            proof()}}};
 }
 
 }  // namespace orrery::verbs

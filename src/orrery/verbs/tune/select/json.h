@@ -3,16 +3,11 @@
 
 #include <string>
 
+#include "orrery/present/answer.h"
 #include "orrery/verbs/tune/select/run.h"
 
 namespace orrery::verbs {
 
-struct SelectDocument {
-  std::string version;
-  const TunedSelection* answer = nullptr;  // borrowed
-  double seconds = 0;                      // wall clock of the whole command
-};
-
-std::string select_json(const SelectDocument& document);
+Document<TunedSelection> tune_select_document();
 
 }  // namespace orrery::verbs

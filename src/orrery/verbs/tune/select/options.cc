@@ -1,5 +1,4 @@
 // Options of our own and those of Substation's optimize, as they are written there.
-#include "orrery/verbs/tune/select/options.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,14 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stopwatch.h"
-#include "orrery/cli/interrupt.h"
 #include "orrery/cli/number_text.h"
-#include "orrery/cli/output_folder.h"
-#include "orrery/cli/program_version.h"
-#include "orrery/cli/progress_line.h"
-#include "orrery/cli/shared_options.h"
-#include "orrery/verbs/sweep/request_options.h"
+#include "orrery/cli/quiet_console.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/tune/layer_options.h"
 #include "orrery/verbs/tune/select/json.h"
 #include "orrery/verbs/tune/select/run.h"
@@ -52,24 +46,24 @@ void declare_modelled(CommandLine& line, Options& options) {
   using machine::Precision;
   LayerRequest& layer = options.modelled.layer;
   line.group("Times modelled, without DIR");
-  line.text("--model", layer.model, "NAME|FILE", "An encoder of the catalogue, or its config.json: its sizes");
+  line.text("--model", layer.model, "NAME|FILE", "Encoder from the catalogue, or its config.json, whose sizes are taken");
   line.choice<std::string>("--stack", layer.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
-  line.count("--batch,--batch-size", layer.batch, "Sequences; default 1, without a model 8", kMostSize);
-  line.count("--seq,--max-seq-len", layer.seq, "Tokens of each; default: the model's longest, at most 4096, else 512",
+  line.count("--batch,--batch-size", layer.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
+  line.count("--seq,--max-seq-len", layer.seq, "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512",
              kMostSize);
   line.count("--emb-size", layer.width, "Width of a token, without a model", kMostSize);
-  line.count("--num-heads", layer.heads, "Heads", kMostSize);
-  line.count("--ffn", layer.hidden, "Width of the network; default: four times --emb-size", kMostSize);
+  line.count("--num-heads", layer.heads, "Attention heads", kMostSize);
+  line.count("--ffn", layer.hidden, "Width of the feed-forward network; default: four times --emb-size", kMostSize);
   line.text("--system", options.request.system, "NAME|FILE",
-            "The machine that is modelled, this-machine included; with DIR, whose memory --relayout uses");
+            "System whose times are modelled, this-machine included; with DIR, the one whose memory --relayout uses");
   line.choice<Precision>("--dtype", options.modelled.precision,
                          {{"fp32", Precision::kFp32},
                           {"tf32", Precision::kTf32},
                           {"bf16", Precision::kBf16},
                           {"fp16", Precision::kBf16},
                           {"fp8", Precision::kFp8}},
-                         "Of words and arithmetic: bf16 or fp16 (default), fp32 (default of this-machine), tf32, fp8");
+                         "Number format of words and arithmetic: bf16 or fp16 (default), fp32 (default of this-machine), tf32, fp8");
 }
 
 // Either a folder, or a layer and a machine.
@@ -118,7 +112,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("-o,--output_config", options.layouts, "FILE", "Write the chosen layouts there, as a layout file in JSON");
   line.toggle("--relayout", request.relayout,
               "Also the best choice where tensors may be transposed between operators, at a bandwidth");
-  line.meant("--bandwidth", "GB/s", "Of a transposition: the tensor is read and written once, two bytes a word",
+  line.meant("--bandwidth", "GB/s", "Bandwidth of a transposition, which reads and writes a tensor once, two bytes a word",
              [&request](const std::string& text) {
                const auto [rate, rest] = decimal(text);
                if (!rest.empty() || !(rate > 0 && rate <= 1e9))
@@ -128,7 +122,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              });
   line.group("Comparison, as Substation's optimize has it");
   const std::vector<std::string> modes = {"fp_first", "bp_first", "combined"};
-  line.meant_each("--mode,--graph_order", "NAME", "Its searches to run: fp_first, bp_first, combined (default: all)",
+  line.meant_each("--mode,--graph_order", "NAME", "Substation's searches to run: fp_first, bp_first, combined; default: all",
                   true, [&request, modes](const std::string& name) {
                     if (std::find(modes.begin(), modes.end(), name) == modes.end())
                       misuse("O1102", fmt::format("`--mode {}` is none of fp_first, bp_first, combined", name),
@@ -162,36 +156,33 @@ TuneSelectRequest select_request(const Arguments& arguments) {
 int run_tune_select(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  TunedSelection answer;
-  bool told_to_stop = false;
-  {
-    std::optional<InterruptGuard> interrupt;
-    options.request.interruptible = [&] { return interrupt.emplace().flag(); };
-    answer = verbs::tune_select(options.request);
-    told_to_stop = interrupt->flag()->load();
-  }
-  if (!answer.read) {
-    report(console, verbs::explain_no_selection(answer));
-    return kInterrupted;
-  }
   std::string file;
-  if (!options.layouts.empty() && answer.selection)
-    file = verbs::layout_file(answer, *answer.selection, answer.warnings);
-  if (!file.empty()) write_file(options.layouts, file);
-  report(console, answer.warnings.all());
-  if (options.bound_only && !console.json) {
-    console.out << fmt::format("{:.10g} ms\n", verbs::without_layouts_ms(answer));
-    return kDone;
-  }
-  console.out << (console.json ? verbs::select_json({kVersion, &answer, clock.seconds()})
-                               : verbs::select_table(answer));
-  const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;
-  if (answer.selection && answer.certificate.optimal && !refused) return told_to_stop ? kInterrupted : kDone;
-  console.out.flush();
-  if (!answer.selection || refused) report(console, verbs::explain_no_selection(answer));
-  if (answer.minimum.infeasible || refused) return kNo;
-  return told_to_stop ? kInterrupted : kLimit;
+  return run_verb<TunedSelection>(
+      console, {.answer =
+                    [&](Run& run) {
+                      options.request.interruptible = run.interruptible();
+                      TunedSelection answer = tune_select(options.request);
+                      if (!options.layouts.empty() && answer.selection)
+                        file = layout_file(answer, *answer.selection, answer.warnings);
+                      return answer;
+                    },
+                .document = tune_select_document,
+                .table =
+                    [&](const TunedSelection& answer) {
+                      return options.bound_only ? fmt::format("{:.10g} ms\n", without_layouts_ms(answer))
+                                                : select_table(answer);
+                    },
+                .files = {{options.layouts, [&](const TunedSelection&) { return file; }}},
+                .outcome = [&](const TunedSelection& answer, const Run& run) -> Outcome {
+                  if (!answer.read) return {kInterrupted, explain_no_selection(answer), true};
+                  if (options.bound_only && !console.json) return {};
+                  const bool refused = answer.evaluated && answer.evaluated->proven && !answer.evaluated->selection;
+                  if (answer.selection && answer.certificate.optimal && !refused)
+                    return {run.stopped() ? kInterrupted : kDone};
+                  Outcome out{answer.minimum.infeasible || refused ? kNo : run.cut_short()};
+                  if (!answer.selection || refused) out.reasons = explain_no_selection(answer);
+                  return out;
+                }});
 }
 
 }  // namespace orrery::verbs

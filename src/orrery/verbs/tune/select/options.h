@@ -1,11 +1,14 @@
-// `orrery tune select`.
+// `orrery tune select`, and what its options ask without answering it: for sweeps, which ask it many times.
 #pragma once
 
 #include "orrery/cli/command_line.h"
-#include "orrery/cli/console.h"
+#include "orrery/verbs/tune/select/run.h"
 
 namespace orrery::verbs {
 
-int run_tune_select(const Arguments& arguments, Console& console);
+VerbFunction run_tune_select;
+
+// Throws InputError as the verb does.
+TuneSelectRequest select_request(const Arguments& arguments);
 
 }  // namespace orrery::verbs

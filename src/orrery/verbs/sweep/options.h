@@ -3,11 +3,13 @@
 //   orrery sweep [VERB] [arguments of VERB] --vary PATH=VALUES ...     or     orrery sweep study.yaml ...
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "orrery/cli/shared_options.h"
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 
 namespace orrery::verbs {
 
@@ -37,5 +39,9 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
 
 // The question of a verb that studies ask.
 sweep::Request swept_request(const std::string& verb, const Arguments& arguments);
+
+// What a study asks, in a line, for `orrery check`; nothing where the file is no study. Throws InputError for what the
+// study would be refused for before it answers.
+std::optional<std::string> checked_study(const std::shared_ptr<const base::SourceFile>& file);
 
 }  // namespace orrery::verbs

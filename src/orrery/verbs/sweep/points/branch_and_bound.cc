@@ -1,4 +1,4 @@
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/points/branch_and_bound.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,19 +6,13 @@
 #include <limits>
 #include <optional>
 #include <queue>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
-#include "orrery/base/text/grouped.h"
-#include "orrery/base/text/text.h"
-#include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/memo.h"
 #include "orrery/verbs/sweep/points/mix.h"
 #include "orrery/verbs/sweep/points/point_boxes.h"
-#include "orrery/verbs/sweep/points/study_document.h"
-#include "orrery/verbs/sweep/points/values.h"
 #include "orrery/verbs/sweep/points/writer.h"
 
 namespace orrery::sweep {
@@ -32,89 +26,10 @@ constexpr std::uint64_t kLeaf = 8;              // points that are answered fast
 constexpr std::size_t kResultsOfPoint = 16;     // in a store, up to which all are read
 constexpr std::uint64_t kFewPoints = 4096;      // of a box that is looked through for open ones
 
-// Files that only some points read: those that options name.
-void probe_names(const Study& study, Engine& engine, const Points& points) {
-  std::size_t at = 0;
-  for (const Axis* axis : study.axes()) {
-    double number = 0;
-    base::Overrides point = study.at(points.number(0));
-    if (axis->path.find('.') == std::string::npos)
-      for (const std::string& value : axis->values) {
-        if (is_number(value, number) || value == point[at].value) continue;
-        base::Overrides other = point;
-        other[at].value = value;
-        try {
-          engine.probe(other);
-        } catch (const base::InputError&) {  // its points will say so
-        }
-      }
-    ++at;
-  }
-}
-
-// Options that vary, each at its first, middle or last value, so that the question is taken; throws the first refusal
-// where none is. At most 3^4 questions.
-base::Overrides options_taken(const Study& study, const std::function<void(const base::Overrides&)>& ask) {
-  std::vector<const Axis*> axes;
-  for (const Axis* axis : study.axes())
-    if (axis->path.find('.') == std::string::npos) axes.push_back(axis);
-  std::optional<base::InputError> refused;
-  std::size_t combinations = 1;
-  for (std::size_t a = 0; a < std::min<std::size_t>(axes.size(), 4); ++a) combinations *= 3;
-  for (std::size_t combination = 0; combination < combinations; ++combination) {
-    base::Overrides out;
-    std::size_t rest = combination;
-    for (const Axis* axis : axes) {
-      out.push_back({axis->path, axis->values[rest % 3 * (axis->values.size() - 1) / 2]});
-      rest /= 3;
-    }
-    try {
-      ask(out);
-      return out;
-    } catch (const base::InputError& error) {
-      if (!refused) refused = error;
-    }
-  }
-  // What is wrong without them is said first, but for what they are to make whole.
-  try {
-    ask({});
-  } catch (const base::InputError& error) {
-    if (error.diagnostics.front().code != "O1103") throw;
-  }
-  throw *refused;
-}
-
-// What the study is refused for at every value of some field; nothing where only some points are bad.
-void probe(const Study& study, const std::function<void(const base::Overrides&)>& ask, Point first) {
-  try {
-    ask(study.at(first));
-    return;
-  } catch (const base::InputError&) {
-  }
-  // The base question itself, with options as some point has them: without a chip, say, it may be no question.
-  const base::Overrides options = options_taken(study, ask);
-  for (const Axis* axis : study.axes()) {
-    if (axis->path.find('.') == std::string::npos) continue;
-    const std::size_t last = axis->values.size() - 1;
-    std::optional<base::InputError> refused;
-    bool taken = false;
-    for (const std::size_t at : {std::size_t{0}, last / 2, last}) {
-      try {
-        base::Overrides point = options;
-        point.push_back({axis->path, axis->values[at]});
-        if (!taken) ask(point);
-        taken = true;
-      } catch (const base::InputError& error) {
-        if (!refused) refused = error;
-      }
-    }
-    if (!taken) throw *refused;
-  }
-}
-
-class Run {
+class BranchAndBound {
  public:
-  Run(const Study& study, Engine& engine, store::Store& store, const RunOptions& options, SweepAnswer& answer)
+  BranchAndBound(const Study& study, Engine& engine, store::Store& store, const RunOptions& options,
+                 SweepAnswer& answer)
       : study_(study),
         engine_(engine),
         options_(options),
@@ -403,165 +318,16 @@ class Run {
   Memo memo_;
   Writer writer_;
   std::size_t settled_ = 0;  // points that are answered or excluded
-  Front front_;
+  base::ParetoFront front_;
   double best_ = std::numeric_limits<double>::infinity();
   std::size_t best_at_ = Ranking::kNone;
 };
 
-[[noreturn]] void none_passes(const Study& study, const Shard& shard) {
-  base::Diagnostics found;
-  auto& error = found.error("O2047", "no point of the study passes its filters");
-  if (!study.where.empty()) error.primary.where = study.where.front().where();
-  error
-      .note(fmt::format("{} points, {} filter{}, shard {}/{}", base::grouped(static_cast<double>(study.points())),
-                        study.where.size(), base::plural(study.where.size()), shard.part, shard.parts))
-      .hint("loosen a filter, or give the fields other values");
-  throw base::InputError(found.all());
-}
-
-// What ranking could not look at: a figure that a point does not have is no figure of nought.
-void mention_unknown(const Study& study, const Points& points, const Ranking& ranking, base::Diagnostics& found) {
-  std::size_t of = 0;
-  for (std::size_t at = 0; at < points.size(); ++at) of += points.found(at);
-  const auto mention = [&](std::size_t count, store::Figure figure, const std::string& effect) {
-    if (count == 0) return;
-    auto& note =
-        found.warning("O2066", fmt::format("{} of {} points {} no `{}`", base::grouped(static_cast<double>(count)),
-                                           base::grouped(static_cast<double>(of)), base::plural(count, "has", "have"),
-                                           store::column(figure)));
-    note.severity = base::Severity::kNote;
-    note.note(effect);
-    if (figure == store::Figure::kArea)
-      note.note("an area is known where every storage and compute unit of the chip has one, of its ART or estimated");
-    note.hint("`--export points.csv` shows which: the column is empty");
-  };
-  std::set<store::Figure> told;
-  for (std::size_t b = 0; b < study.budgets.size(); ++b)
-    if (told.insert(study.budgets[b].figure).second)
-      mention(ranking.without_budget[b], study.budgets[b].figure,
-              "whether they are within the budget is not known, so they are not ranked");
-  for (std::size_t o = 0; o < study.objectives.size(); ++o)
-    if (told.insert(study.objectives[o].figure).second)
-      mention(ranking.without_objective[o], study.objectives[o].figure,
-              fmt::format("they are not the best by `{}`, nor among the points that no other one beats",
-                          study.objectives[o].name));
-}
-
-// The points that pass the filters, counted for some seconds: how many, the first of them, and whether that is all.
-struct Counted {
-  Point passing = 0, first = 0;
-  bool all = true;
-};
-Counted counted(const Study& study) {
-  constexpr double kSeconds = 10;
-  const Point points = study.points();
-  if (study.where.empty()) return {points, 0, true};
-  const base::Stopwatch clock;
-  Counted out;
-  for (Point point = 0; point < points; ++point) {
-    if (point % kFewPoints == 0 && clock.seconds() > kSeconds) {
-      out.all = false;
-      break;
-    }
-    if (study.wanted(study.at(point)) && out.passing++ == 0) out.first = point;
-  }
-  return out;
-}
-
-// The points of a study that pass its filters and belong to the shard.
-Points listed(const Study& study, Engine& engine, const Shard& shard) {
-  Points out;
-  const Point all = study.points();
-  std::optional<Efforts> efforts;
-  std::optional<Dealer> dealer;
-  if (shard.parts > 1) dealer.emplace(efforts.emplace(study, engine), shard);
-  for (Point point = 0; point < all; ++point) {
-    if ((dealer && !dealer->takes(point)) || (!study.where.empty() && !study.wanted(study.at(point)))) continue;
-    if (out.size() >= kMostInMemory) {
-      base::Diagnostics found;
-      found
-          .error("O2048", fmt::format("the study has more than {} points for one process",
-                                      base::grouped(static_cast<double>(kMostInMemory))))
-          .note(fmt::format("{} points in {} shard{}", base::grouped(static_cast<double>(all)), shard.parts,
-                            base::plural(shard.parts)))
-          .hint("divide it: `--shard 1/100`, `--shard 2/100` and so on, then `orrery merge`");
-      throw base::InputError(found.all());
-    }
-    out.add(point);
-  }
-  if (out.size() == 0) none_passes(study, shard);
-  return out;
-}
-
 }  // namespace
 
-store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document) {
-  std::string text = study.identity();
-  for (const base::Input& input : inputs) text += '\x1f' + input.name + '=' + input.hash;
-  return {0, base::content_hash(text), study.title, study.verb, document, study.asked(), study.points()};
-}
-
-std::string checked(const Study& study, const ReadRequest& read) {
-  study.check();
-  const Counted counts = counted(study);
-  if (counts.passing == 0 && counts.all) none_passes(study, {});
-  // Files and fields are read, searches end at once. The other verbs read some files while they answer.
-  static const std::atomic<bool> stop{true};
-  EngineOptions how;
-  how.pins = study.pins;
-  if (study.verb == "train" || study.verb == "place") how.stop = &stop;
-  for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
-  const std::unique_ptr<Engine> engine = make_engine(study.verb, study.arguments, read, how);
-  const auto ask = [&](const base::Overrides& point) {
-    try {
-      engine->probe(point);
-    } catch (const base::InputError& error) {
-      if (error.diagnostics.front().code != "O1008") throw;  // a search that was stopped: all was read before it
-    }
-  };
-  probe(study, ask, counts.first);
-  std::string fields, number = base::grouped(static_cast<double>(counts.passing));
-  for (const std::string& path : how.paths) fields += (fields.empty() ? "" : ", ") + path;
-  if (!counts.all)
-    number = fmt::format("at least {} of {}", number, base::grouped(static_cast<double>(study.points())));
-  return fmt::format("study: {} point{} of `{}` over {}", number, counts.all && counts.passing == 1 ? "" : "s",
-                     study.verb, fields);
-}
-
-SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store, const RunOptions& options) {
-  study.check();
-  EngineOptions how = options.engine;
-  how.pins = study.pins;
-  for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
-  for (const Objective& objective : study.objectives) how.wanted.push_back(objective.figure);
-  for (const Budget& budget : study.budgets) how.wanted.push_back(budget.figure);
-  return run_on(study, *make_engine(study.verb, study.arguments, read, how), store, options);
-}
-
-SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options) {
-  SweepAnswer answer;
-  answer.study = study;
-  answer.points = listed(study, engine, options.shard);
-  probe(
-      study, [&](const base::Overrides& point) { engine.probe(point); }, answer.points.number(0));
-  probe_names(study, engine, answer.points);
-  answer.inputs = engine.inputs();
-  answer.warnings = engine.warnings();
-
-  const store::StudyRow wanted = row_of(study, answer.inputs, study_text(study));
-  const std::optional<store::StudyRow> before = store.find_study(wanted.key);
-  answer.row = store.study(wanted, answer.inputs);
-  if (before && (options.all || before->asked != wanted.asked)) store.forget_pruned(answer.row.id);
-  store.each_point(answer.row.id, true, [&](const store::PointRow& row) {
-    const std::size_t at = answer.points.place_of(row.point);
-    if (at < answer.points.size()) answer.points.set(at, row.outcome);
-  });
-  Run(study, engine, store, options, answer).all();
-  answer.ranking = rank(study, answer.points);
-  mention_unknown(study, answer.points, answer.ranking, answer.warnings);
-  for (const std::size_t at : answer.ranking.best)
-    answer.commands.push_back(at == Ranking::kNone ? "" : engine.command(study.at(answer.points.number(at))));
-  return answer;
+void branch_and_bound(const Study& study, Engine& engine, store::Store& store, const RunOptions& options,
+                      SweepAnswer& answer) {
+  BranchAndBound(study, engine, store, options, answer).all();
 }
 
 }  // namespace orrery::sweep

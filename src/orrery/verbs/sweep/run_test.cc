@@ -1,5 +1,5 @@
 // Runs of studies: with an engine of random figures and bounds that hold, and with the mapper.
-#include "orrery/verbs/sweep/points/study_run.h"
+#include "orrery/verbs/sweep/run.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,8 @@
 #include <random>
 #include <set>
 
-#include <source_dir.h>
-
 #include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/base/text/files_test_util.h"
 #include "orrery/verbs/sweep/engines/map_engine.h"
 #include "orrery/verbs/sweep/engines/point_reading.h"
 #include "orrery/verbs/sweep/engines/question_key.h"
@@ -20,24 +19,11 @@
 namespace orrery::sweep {
 namespace {
 
-namespace fs = std::filesystem;
+using base::Folder;
 using store::Figure;
 using store::Store;
 
 const store::Version kBuild{"0.1.0", "a build"};
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "orrery_sweep_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-
- private:
-  fs::path path_;
-};
 
 // Figures by point, drawn once; bounds are a random share of them.
 class RandomEngine : public Engine {
@@ -276,7 +262,7 @@ TEST(Memo, RecentOnesAreKnownAndOldOnesAreForgotten) {
 // The mapper on the example's chip; what varies stands in no option.
 Request read_example(const std::string&, const std::vector<std::string>&) {
   verbs::MapRequest request;
-  const std::string root = std::string(ORRERY_SOURCE_DIR) + "/examples/gemmini_raw";
+  const std::string root = (base::kCheckout / "examples/gemmini_raw").string();
   request.files = {root, root + "/layers"};
   request.estimators.tables = {root + "/tables"};
   return request;
@@ -364,9 +350,8 @@ problem:
 
 TEST(MapEngine, SparseLayersAreSweptAsTheyAreMapped) {
   const Folder folder;
-  std::ofstream(folder / "sparse.yaml") << kSparse;
   verbs::MapRequest request;
-  request.files = {folder / "sparse.yaml"};
+  request.files = {folder.write("sparse.yaml", kSparse)};
   const auto read = [&](const std::string&, const std::vector<std::string>&) { return Request(request); };
   Study study;
   study.groups.push_back({{Axis{"problem.instance.densities.Weights", {"0.25", "0.5", "1"}, {}}}});

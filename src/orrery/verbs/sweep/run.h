@@ -1,9 +1,8 @@
-// A study, run: best-first branch and bound over boxes of points (point_boxes.h), in batches, each of them stored
-// before the next begins.
+// `orrery sweep`: a study, run. One verb is asked many times while fields of its question vary, and every answer is
+// stored. points/ is the study, its grid and what its points come to; engines/ what answers them; store/ the database.
 //
-// A box whose bounds are beaten by an answer is excluded with all its points: none can be the best by any objective,
-// nor one of the points that none beats. The points of a small box are evaluated. Batches have the same sizes for any
-// number of threads, so that the same points are excluded. Engines that know no bounds evaluate every point in order.
+// This is the one verb that asks other verbs: it includes their questions (options.h) and functions (run.h).
+// No other verb includes a verb but for `check`, which reads studies (options.h); nothing else is to include sweep/.
 #pragma once
 
 #include <atomic>
@@ -53,10 +52,6 @@ SweepAnswer run(const Study& study, const ReadRequest& read, store::Store& store
 
 // The same with an engine at hand.
 SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, const RunOptions& options);
-
-// Refuses what run() refuses before it answers, searches stopped as they begin: a line that says what the study asks,
-// and how many points pass its filters.
-std::string checked(const Study& study, const ReadRequest& read);
 
 // The row of a study: its key is the hash of what fixes its points and the contents of its files.
 store::StudyRow row_of(const Study& study, const std::vector<base::Input>& inputs, const std::string& document);
