@@ -252,7 +252,7 @@ Record<DocumentChoice> choice() {
           {"edp_j_cycles", "Energy times cycles of one instance, in J*cycles.", of(&E::edp_j_cycles)},
           {"utilization", "Share of the compute units' cycles in use, 0 to 1.", of(&E::utilization)},
           {"mapping", "The mapping.", &DocumentChoice::mapping, mapping()},
-          {"certificate", "What is proven of this mapping.", proven, certificate()}};
+          {"certificate", "What is proven of the choice.", proven, certificate()}};
 }
 
 std::vector<DocumentChoice> front(const MappedLayer& layer) {
@@ -285,7 +285,7 @@ Record<MappedLayer> why() {
       {"best_energy_pj", "Energy of the level in the best mapping, in pJ.", &LevelDifference::best_pj},
       {"forced_energy_pj", "Energy of the level in the forced mapping, in pJ.", &LevelDifference::forced_pj}};
   Record<MappedLayer> none = refusal().of<MappedLayer>(forced);
-  none.add({{"certificate", "What is proven of the forced choice.",
+  none.add({{"certificate", "What is proven of the choice.",
              [=](const MappedLayer& l) { return forced(l).certificate; }, certificate()}});
   Record<MappedLayer> some = choice().of<MappedLayer>([](const MappedLayer& l) {
     return DocumentChoice{l, l.forced->optimum};
