@@ -27,7 +27,7 @@
 #include "orrery/engines/nest/search/remainder/rest_search.h"
 #include "orrery/inputs/layers/gathered_diagnostics.h"
 #include "orrery/inputs/layers/map_together.h"
-#include "orrery/verbs/map/forced_choice.h"
+#include "orrery/inputs/layers/forced_choice.h"
 
 namespace orrery::verbs {
 namespace {

@@ -18,7 +18,7 @@
 #include "orrery/engines/nest/space/padding.h"
 #include "orrery/inputs/layers/certify.h"
 #include "orrery/inputs/layers/layer_question.h"
-#include "orrery/verbs/map/array_rows.h"
+#include "orrery/inputs/layers/array_rows.h"
 
 namespace orrery::nest {
 struct SparseEvaluation;  // engines/nest/sparse/sparse_evaluation.h

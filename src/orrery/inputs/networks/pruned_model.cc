@@ -12,8 +12,9 @@
 #include "orrery/formats/huggingface/networks/weight_names.h"
 #include "orrery/formats/json/json_document.h"
 #include "orrery/formats/sanger/model_config.h"
+#include "orrery/inputs/masks/mask_pattern.h"
+#include "orrery/inputs/masks/sparse_limits.h"
 #include "orrery/inputs/networks/stored_pattern.h"
-#include "orrery/verbs/prune/mask/run.h"
 
 namespace orrery::verbs {
 namespace {
@@ -296,13 +297,14 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
     }
   }
   if (!kind.empty() && !pruning.pattern) {
-    SparseMaskRequest asked;
-    asked.kind = kind, asked.heads = d.encoder.layer.heads,
-    asked.tokens = static_cast<base::Count>(model.most_tokens());
-    SparseMask made = make_sparse_mask(asked);
-    model.inputs.insert(model.inputs.end(), made.inputs.begin(), made.inputs.end());
-    model.warnings.append(made.warnings);
-    pruning.pattern = std::make_shared<const masks::Mask>(std::move(made.mask));
+    const MaskPattern read = read_mask_pattern(kind);
+    const auto tokens = static_cast<base::Count>(model.most_tokens());
+    const double bits = check_mask_pattern(read, tokens, d.encoder.layer.heads);
+    demand_room(base::Budget(base::Limits()), bits / 8, "the mask");
+    model.inputs.insert(model.inputs.end(), read.inputs.begin(), read.inputs.end());
+    model.warnings.append(read.warnings);
+    pruning.pattern =
+        std::make_shared<const masks::Mask>(static_mask(read.pattern, tokens, d.encoder.layer.heads, 0));
     pattern = pattern_file(kind);
     if (!pattern && unclipped == Unclipped::kLearn)
       base::fail(

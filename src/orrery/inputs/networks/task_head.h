@@ -3,8 +3,8 @@
 
 #include <string>
 #include <vector>
+#include "orrery/inputs/networks/text_request.h"
 
-#include "orrery/verbs/finetune/run.h"
 
 namespace orrery::verbs {
 

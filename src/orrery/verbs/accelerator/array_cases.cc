@@ -124,7 +124,7 @@ class ModelCases {
         kind_(language_head_of(texts.checkpoint)),
         made_(open_checkpoint(texts.checkpoint, {kind_, {}}, texts.type, texts.seed)) {
     network::Description& d = made_.runnable.description;
-    if (kind_ == network::HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as tune_embed
+    if (kind_ == network::HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as embed_texts
     pruned_ = open(texts.pruning);
     if (!pruned_.prunes() || request.threshold || request.bits || request.normalise) {
       PruningRequest own = texts.pruning;

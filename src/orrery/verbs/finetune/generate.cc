@@ -135,7 +135,7 @@ GeneratedText text_of(const network::Continuation& said, const Rules& rules, std
 
 }  // namespace
 
-Generated tune_generate(const TextRequest& request, base::Count most) {
+Generated generate_texts(const TextRequest& request, base::Count most) {
   Running running(request);
   CheckpointModel made =
       open_checkpoint(request.checkpoint, {network::HeadKind::kNextWord, {}}, request.type, request.seed);

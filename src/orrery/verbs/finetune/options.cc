@@ -122,7 +122,7 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
   return answer<Embedded>(console, options.request,
-                          [&] { return verbs::tune_embed(options.request, pool.value_or(Pool::kMean)); });
+                          [&] { return verbs::embed_texts(options.request, pool.value_or(Pool::kMean)); });
 }
 
 int run_tune_generate(const Arguments& arguments, Console& console) {
@@ -136,7 +136,7 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
   return answer<Generated>(console, options.request,
-                           [&] { return verbs::tune_generate(options.request, most.value_or(32)); });
+                           [&] { return verbs::generate_texts(options.request, most.value_or(32)); });
 }
 
 int run_tune_eval(const Arguments& arguments, Console& console) {
@@ -151,7 +151,7 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
   line.seed(options.request.seed, "Of the words that mlm masks; default 0");
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
-  return answer<Evaluated>(console, options.request, [&] { return verbs::tune_eval(options.request); });
+  return answer<Evaluated>(console, options.request, [&] { return verbs::evaluate_task(options.request); });
 }
 
 int run_tune_train(const Arguments& arguments, Console& console) {
@@ -212,7 +212,7 @@ int run_tune_train(const Arguments& arguments, Console& console) {
                                  step.rate, seconds_left));
   };
   return answer<TrainedTexts>(console, request.texts, [&] {
-    TrainedTexts made = verbs::tune_train(request);
+    TrainedTexts made = verbs::train_task(request);
     progress.reset();
     return made;
   });

@@ -33,7 +33,7 @@
 #include "orrery/verbs/train/plans/plan_rows.h"
 #include "orrery/verbs/train/plans/row_setting.h"
 #include "orrery/verbs/train/software.h"
-#include "orrery/verbs/validate/expected_error.h"
+#include "orrery/inputs/systems/expected_error.h"
 
 namespace orrery::verbs {
 namespace {
@@ -691,7 +691,8 @@ TrainedModel train(const TrainRequest& asked) {
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   say_expected_error(setting, trained);
-  trained.host_share = host_share(trained, operators.model());
+  trained.host_share = host_share(trained.model, trained.system, trained.plan, trained.iteration.iteration_s,
+                                  operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);

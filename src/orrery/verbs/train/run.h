@@ -22,7 +22,7 @@
 #include "orrery/inputs/systems/run_question.h"
 #include "orrery/verbs/train/plans/plan_question.h"
 #include "orrery/verbs/train/run_operators.h"
-#include "orrery/verbs/validate/expected_error.h"
+#include "orrery/inputs/systems/expected_error.h"
 
 namespace orrery::verbs {
 

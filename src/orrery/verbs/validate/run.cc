@@ -195,22 +195,6 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
   return cluster::seconds_to_train(iteration, 1e12) * static_cast<double>(plan.gpus) / 3600;
 }
 
-namespace {
-
-int bits_of(machine::Precision precision) {
-  const double bytes = machine::bytes_per_element(precision);
-  return bytes < 1 ? 4 : bytes < 2 ? 8 : bytes < 4 ? 16 : 32;
-}
-
-}  // namespace
-
-RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
-  // A100-80GB is an A100; each TPU is a generation of its own.
-  const std::string& name = system.accelerator.name;
-  const std::string generation = name.starts_with("TPU-") ? name : name.substr(0, name.find('-'));
-  return {cluster::name_of(plan.stack.name, cluster::stacks()), generation, bits_of(plan.precision), model.mixes()};
-}
-
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {
   base::Diagnostics found;
   Known known(directory);

@@ -18,6 +18,7 @@
 #include "orrery/engines/cluster/model/model.h"
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/engines/cluster/model/system.h"
+#include "orrery/inputs/systems/expected_error.h"
 #include "orrery/verbs/validate/error_summary.h"
 
 namespace orrery::verbs {
@@ -44,17 +45,6 @@ struct MeasuredSet {
   std::string title, source, licence, calculon;
   std::vector<MeasuredRun> runs;
 };
-
-// Runs that are alike: software, generation of accelerators, bits of products, experts.
-struct RunKind {
-  std::string stack;
-  std::string accelerator;  // the first word of its name: "H100"
-  int bits = 16;            // of products: 16 and more are one kind
-  bool experts = false;
-
-  bool operator==(const RunKind&) const = default;
-};
-RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan);
 
 struct ValidatedPoint {
   MeasuredRun run;

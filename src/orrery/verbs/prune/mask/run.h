@@ -32,13 +32,8 @@ struct SparseMask {
   base::Diagnostics warnings;
 };
 
-std::vector<std::string> sparse_mask_kinds();
-
 // Throws InputError: O1803 (too large), O1809 to O1814, O1840 (more than there is room for). O1841 where the limits
 // ended it.
 SparseMask make_sparse_mask(const SparseMaskRequest& request);
-
-// As a .npy file, a byte for each bit: [heads, rows, columns] of one sequence, else [batch, heads, rows, columns].
-std::string mask_file(const masks::Mask& mask, bool flat_batch);
 
 }  // namespace orrery::verbs

@@ -9,7 +9,7 @@
 #include "orrery/cli/prediction_options.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
-#include "orrery/verbs/prune/mask/run.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/measure/run.h"
 #include "orrery/verbs/prune/sparse_verbs.h"

@@ -5,6 +5,7 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/shared_options.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/verbs/prune/pack/report.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
 

@@ -42,10 +42,6 @@ struct SparsePack {
   base::Diagnostics warnings;
 };
 
-// An array by its text, such as 64x16x128: PE rows, PEs of each, column ports. Throws InputError: O1836 (another text),
-// O1837 (sizes that no array has, or that are not modelled).
-masks::PackArray pack_array(const std::string& text);
-
 // Throws InputError: those of reading arrays, O1816 (a folder without a mask). Warns O1819 of what is kept outside the
 // valid tokens, O1841 of what the limits left out.
 SparsePack pack_sparse(const SparsePackRequest& request);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/engines/masks/packing/packing.h"
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {
 
@@ -67,7 +67,7 @@ struct SparseRun {
   base::Diagnostics warnings;
 };
 
-// Throws InputError: as tune_embed() and open_pruning(); O1803 (masks that are too large).
+// Throws InputError: as embed_texts() and open_pruning(); O1803 (masks that are too large).
 SparseRun sparse_run(const SparseRunRequest& request);
 
 // A line for each mask, as Sanger's log has them.

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/task_evaluation.h"
+#include "orrery/inputs/networks/task_training.h"
 #include "orrery/verbs/prune/study/study_data.h"
 
 namespace orrery::verbs {
@@ -43,7 +44,7 @@ struct SparseStudy {
   base::Diagnostics warnings;
 };
 
-// Throws InputError as study_task(), read_study_data(), tune_train() and tune_eval() do.
+// Throws InputError as study_task(), read_study_data(), train_task() and evaluate_task() do.
 SparseStudy sparse_study(const SparseStudyRequest& request);
 
 }  // namespace orrery::verbs

@@ -12,7 +12,7 @@
 #include "orrery/cli/program_version.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/shared_options.h"
-#include "orrery/verbs/prune/pack/run.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
 #include "orrery/verbs/prune/sweep/report.h"
 

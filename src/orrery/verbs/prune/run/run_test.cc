@@ -59,16 +59,16 @@ TEST(PrunedTraining, IsResumedToTheSameBytesAndItsThresholdsAreInTheCheckpoint) 
   const TinyModel tiny("pruned_resume");
   const std::string data = tiny.sentences("train.csv", 60, 3);
   TrainTextsRequest whole = training(tiny, data, "whole"), parts = training(tiny, data, "parts");
-  const TrainedTexts trained = tune_train(whole);
+  const TrainedTexts trained = train_task(whole);
   EXPECT_EQ(trained.attention, "probabilities of 4-bit codes above 0.1");
   std::atomic<bool> stop = false;
   parts.texts.interruptible = [&] { return &stop; };
   parts.told = [&](const network::StepReport& step, std::int64_t, double) { stop = step.step >= 5; };
-  EXPECT_EQ(tune_train(parts).steps, 5);
+  EXPECT_EQ(train_task(parts).steps, 5);
   parts.texts.interruptible = {};
   parts.told = {};
   parts.resume = true;
-  EXPECT_EQ(tune_train(parts).resumed_at, 5);
+  EXPECT_EQ(train_task(parts).resumed_at, 5);
   for (const char* const name : {"/model.safetensors", "/training_state.safetensors", "/config.json"})
     EXPECT_EQ(bytes_of(whole.output + name), bytes_of(parts.output + name)) << name;
 
@@ -89,18 +89,18 @@ TEST(PrunedTraining, IsResumedToTheSameBytesAndItsThresholdsAreInTheCheckpoint) 
   }
   // Of another rule it is another run.
   parts.texts.pruning.config = tiny.file("other.json", sanger(0.2));
-  EXPECT_NE(refusal_of([&] { tune_train(parts); }).find("O1655"), std::string::npos);
+  EXPECT_NE(refusal_of([&] { train_task(parts); }).find("O1655"), std::string::npos);
   // The folder prunes by itself.
   TextRequest held = tiny.request(data);
   held.checkpoint = whole.output;
-  const Evaluated pruned = tune_eval(held);
+  const Evaluated pruned = evaluate_task(held);
   ASSERT_TRUE(pruned.pruned);
   EXPECT_EQ(pruned.pruned->clips, ClipsFrom::kCheckpoint);
   const masks::Measured mean = masks::mean_of(pruned.pruned->masks);
   EXPECT_GT(mean.density, 0.01);
   EXPECT_LT(mean.density, 0.9);
   held.pruning.config = "none";
-  const Evaluated dense = tune_eval(held);
+  const Evaluated dense = evaluate_task(held);
   EXPECT_FALSE(dense.pruned);
   EXPECT_NE(dense.loss, pruned.loss);
 }
@@ -175,11 +175,11 @@ TEST(PrunedTraining, AToyTaskIsLearnedWithAPredictedAndWithAStaticMask) {
           "mask.json", R"({"class": "BSLongformerSparsityConfig", "block": 4, "num_sliding_window_blocks": 1})");
     }
     request.epochs = 3;
-    tune_train(request);
+    train_task(request);
     TextRequest asked = tiny.request(held);
     asked.checkpoint = request.output;
     asked.limits.threads = 1;
-    const Evaluated answer = tune_eval(asked);
+    const Evaluated answer = evaluate_task(asked);
     EXPECT_GE(answer.metrics.at(0).value, 0.75) << predicted;
     ASSERT_TRUE(answer.pruned);
     EXPECT_LT(masks::mean_of(answer.pruned->masks).density, 0.95) << predicted;
@@ -191,17 +191,17 @@ TEST(PrunedModel, ThresholdsThatAreNotSetAreRefusedOrCalibrated) {
   const std::string data = tiny.file("texts.txt", "word1 word2 word3\nword9 word8\n");
   TextRequest request = tiny.request(data);
   request.pruning.config = tiny.file("sparse.json", sanger(0.1));
-  EXPECT_NE(refusal_of([&] { tune_eval(request); }).find("O1872"), std::string::npos)
+  EXPECT_NE(refusal_of([&] { evaluate_task(request); }).find("O1872"), std::string::npos)
       << "one of two attentions has one";
   request.pruning.calibrate = true;
-  const Evaluated calibrated = tune_eval(request);
+  const Evaluated calibrated = evaluate_task(request);
   ASSERT_TRUE(calibrated.pruned);
   EXPECT_EQ(calibrated.pruned->clips, ClipsFrom::kTexts);
   request.pruning.calibrate = false;
   set_clips(tiny, 0.7F, 0.8F);
-  EXPECT_EQ(tune_eval(request).pruned->clips, ClipsFrom::kCheckpoint);
+  EXPECT_EQ(evaluate_task(request).pruned->clips, ClipsFrom::kCheckpoint);
   set_clips(tiny, 0.0F, 0.8F);
-  const std::string told = refusal_of([&] { tune_eval(request); });
+  const std::string told = refusal_of([&] { evaluate_task(request); });
   EXPECT_NE(told.find("O1872 2 clip thresholds"), std::string::npos) << told;
 }
 

@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/array_rows.h"
+#include "orrery/inputs/layers/array_rows.h"
 
 #include <algorithm>
 #include <cmath>

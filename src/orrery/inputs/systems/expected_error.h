@@ -10,9 +10,19 @@
 #include "orrery/engines/cluster/model/model.h"
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/engines/cluster/model/system.h"
-#include "orrery/verbs/validate/run.h"
 
 namespace orrery::verbs {
+
+// Runs that are alike: software, generation of accelerators, bits of products, experts.
+struct RunKind {
+  std::string stack;
+  std::string accelerator;  // the first word of its name: "H100"
+  int bits = 16;            // of products: 16 and more are one kind
+  bool experts = false;
+
+  bool operator==(const RunKind&) const = default;
+};
+RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan);
 
 // From the least to the most that was measured.
 struct Span {
@@ -22,6 +32,9 @@ struct Span {
 // What runs were measured at.
 struct MeasuredSizes {
   Span accelerators, sequence, parameters;
+
+  static MeasuredSizes none();
+  void widen(const MeasuredSizes& by);
 };
 
 // Of the held-out runs of a kind, two thirds are predicted within `percent`. A run that somebody else measures comes
@@ -38,9 +51,6 @@ struct KindError {
   double stated() const { return percent > of_sources ? percent : of_sources; }
 };
 
-// Tables whose names begin with the same word are of one source: "nemo" of nemo_dense and nemo_experts.
-std::string source_of(const std::string& table);
-
 // A run, as far as its error depends on what it is.
 struct RunSizes {
   double accelerators = 0, sequence = 0, parameters = 0;
@@ -53,12 +63,9 @@ struct ExpectedError {
   std::string of;  // what they have in common with the run: "pytorch-fsdp on H100 in 16 bits"
 };
 
-// By kind, of held-out points, sorted.
-std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets);
-
-// catalog/validation/expected/kinds.csv, which error_kinds wrote. Throws InputError O1358 where it cannot be read.
+// catalog/validation/expected/kinds.csv, which verbs/validate/error_kinds.h made. Throws InputError O1358 where it cannot
+// be read.
 std::vector<KindError> read_error_kinds(const std::string& directory);
-std::string error_kinds_text(const std::vector<KindError>& kinds);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in
 // more bits, none on this accelerator, or none near: a run is near those measured where its accelerators, its sequence

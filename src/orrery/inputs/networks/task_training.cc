@@ -1,6 +1,8 @@
 // Fine-tuning: the checkpoint's model on a file's texts, step by step, then the folder that it leaves. The state beside
 // the weights (moments, steps) makes training that goes on give the same bits: order, masks and dropout follow from the
 // seed and the step's number; clip thresholds of pruned attention are stored with the weights.
+#include "orrery/inputs/networks/task_training.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +17,6 @@
 #include "orrery/inputs/networks/task_head.h"
 #include "orrery/inputs/networks/text_run.h"
 #include "orrery/inputs/networks/trained_checkpoint.h"
-#include "orrery/verbs/finetune/run.h"
 
 namespace orrery::verbs {
 namespace {
@@ -34,7 +35,7 @@ network::TrainingPlan plan_of(const TrainTextsRequest& request, std::size_t exam
 
 }  // namespace
 
-TrainedTexts tune_train(const TrainTextsRequest& asked) {
+TrainedTexts train_task(const TrainTextsRequest& asked) {
   TrainTextsRequest request = asked;
   base::Limits limits = request.texts.limits;
   const std::shared_ptr<const TextRows> read = rows_of(request.texts);

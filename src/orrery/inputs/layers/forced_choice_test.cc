@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/forced_choice.h"
+#include "orrery/inputs/layers/forced_choice.h"
 
 #include <gtest/gtest.h>
 
