@@ -1,42 +1,14 @@
 // A training run by AMPeD's equations: its files in, its figures and its files out.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/numbers/content_hash.h"
-#include "orrery/base/text/override.h"
-#include "orrery/engines/amped/search.h"
-#include "orrery/formats/amped/amped_parameters.h"
 #include "orrery/inputs/output_file.h"
+#include "orrery/verbs/train/amped/answer.h"
+#include "orrery/verbs/train/amped/request.h"
 
 namespace orrery::verbs {
-
-struct AmpedRequest {
-  std::string config;         // config.json, or the flat parameters
-  bool flat = false;          // `config` is those
-  std::string lookup_tables;  // empty: none
-  base::Overrides overrides;  // parameters and `equations.`, value
-  amped::Defects defects;     // of AMPeD's equations, to be reproduced
-  bool search = false;        // all permutations of batch size and degrees
-};
-
-struct AmpedRun {
-  formats::amped::Resolved resolved;
-  amped::Model model;
-  amped::Times times;
-  std::optional<amped::Space> space;  // with a search
-  amped::Search search;
-  std::vector<base::Input> inputs;
-  base::Diagnostics warnings;
-
-  // Memory of an accelerator (GB); 0: unknown, so that everything fits.
-  double capacity_gb() const;
-  bool fits() const;
-};
 
 // Throws InputError: O1333 for times that no double holds, O1339 for a search too large, and what the readers of
 // formats/amped say. What does not fit the memory, or a search that finds nothing valid, is an answer.
