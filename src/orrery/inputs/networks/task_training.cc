@@ -14,6 +14,7 @@
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
+#include "orrery/inputs/networks/stored_clips.h"
 #include "orrery/inputs/networks/task_head.h"
 #include "orrery/inputs/networks/text_run.h"
 #include "orrery/inputs/networks/trained_checkpoint.h"

@@ -7,6 +7,9 @@
 #include <cmath>
 
 #include "orrery/base/text/mapped_file.h"
+#include "orrery/inputs/networks/stored_clips.h"
+#include "orrery/inputs/networks/task_evaluation.h"
+#include "orrery/inputs/networks/task_training.h"
 #include "orrery/inputs/networks/tiny_model_test_util.h"
 #include "orrery/verbs/prune/run/run.h"
 
