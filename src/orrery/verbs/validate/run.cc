@@ -3,7 +3,6 @@
 #include "orrery/verbs/validate/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/evaluate.h"
@@ -31,14 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kMeasures = {
     "iteration_s", "mfu", "hfu", "tflops_per_gpu", "tokens_per_s", "gpu_hours_per_trillion_tokens"};
-const std::vector<std::string> kValidateRunColumns = {"row", "use", "model", "system", "measure", "value", "note"};
-
-template <std::size_t n>
-std::optional<std::size_t> index_of_validate_run(const std::array<std::string_view, n>& names, const std::string& text) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
+const std::vector<std::string> kRunColumns = {"row", "use", "model", "system", "measure", "value", "note"};
 
 // Models, systems and stacks are read once, however many rows name them.
 class Known {
@@ -83,7 +74,7 @@ class Table {
   Table(const std::string& path, Known& catalogue, base::Diagnostics& found)
       : catalogue_(catalogue),
         found_(found),
-        table_(read_measured_table(path, kValidateRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
+        table_(read_measured_table(path, kRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
 
   MeasuredSet read() {
     set_ = {table_.name, table_.title, table_.source, table_.licence, table_.calculon, {}};
@@ -141,16 +132,8 @@ class Table {
     if (column == "system.set") run.system_changes = cell.text;
     if (column == "memory_gib" && !cell.text.empty()) run.memory_bytes = number(cell) * 1024 * 1024 * 1024;
     if (column == "note") run.note = cell.text;
-    if (column == "use") {
-      const auto use = index_of_validate_run(kUses, cell.text);
-      if (!use) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kUses, ", ")));
-      run.use = static_cast<Use>(*use);
-    }
-    if (column == "measure") {
-      const auto measure = index_of_validate_run(kMeasures, cell.text);
-      if (!measure) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kMeasures, ", ")));
-      run.measure = static_cast<Measure>(*measure);
-    }
+    if (column == "use") run.use = static_cast<Use>(choice(table_, cell, kUses, found_));
+    if (column == "measure") run.measure = static_cast<Measure>(choice(table_, cell, kMeasures, found_));
     if (column == "value") run.value = number(cell);
   }
 
