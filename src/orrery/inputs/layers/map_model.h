@@ -1,4 +1,6 @@
-// Every layer of a workload on its chip, searched and gathered in order.
+// Every layer of a workload on its chip, searched and gathered in order. This folder reads layers (read_layers.h), asks
+// about them (layer_question.h), prices their chips (estimators.h), searches them (here) and evaluates given mappings
+// (evaluate_layer.h).
 #pragma once
 
 #include <functional>

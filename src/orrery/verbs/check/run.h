@@ -1,4 +1,5 @@
-// What files are and what is wrong with them.
+// What files are and what is wrong with them: documents, setups, systems, models. It reads as the verbs do that take
+// them, so it alone, with sweeps, knows other verbs.
 #pragma once
 
 #include "orrery/verbs/check/answer.h"

@@ -1,4 +1,5 @@
-// Energy and area of a chip's components by their descriptions.
+// Energy and area of a chip's components by their descriptions: the documents flattened, every class asked of the
+// estimators, nothing searched.
 #pragma once
 
 #include "orrery/inputs/inputs.h"
