@@ -18,9 +18,9 @@
 #include "orrery/engines/nest/search/pareto.h"
 #include "orrery/engines/nest/search/search.h"
 #include "orrery/engines/nest/space/padding.h"
+#include "orrery/inputs/layers/array_rows.h"
 #include "orrery/inputs/layers/certify.h"
 #include "orrery/inputs/layers/layer_question.h"
-#include "orrery/inputs/layers/array_rows.h"
 
 namespace orrery::nest {
 struct SparseEvaluation;  // engines/nest/sparse/sparse_evaluation.h

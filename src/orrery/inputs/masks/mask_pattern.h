@@ -1,6 +1,6 @@
-// Masks that do not look at scores: their patterns, by name or from Sanger's file, and masks as files. This folder reads
-// what pruned attention is computed of: arrays (sparse_arrays.h), folders of masks (sparse_folder.h), and what limits
-// leave out (sparse_limits.h).
+// Masks that do not look at scores: their patterns, by name or from Sanger's file, and masks as files. This folder
+// reads what pruned attention is computed of: arrays (sparse_arrays.h), folders of masks (sparse_folder.h), and what
+// limits leave out (sparse_limits.h).
 #pragma once
 
 #include <string>

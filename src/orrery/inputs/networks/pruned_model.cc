@@ -218,8 +218,7 @@ PrunedModel open_pruning(const PruningRequest& request, CheckpointModel& model, 
     demand_room(base::Budget(base::Limits()), bits / 8, "the mask");
     model.inputs.insert(model.inputs.end(), read.inputs.begin(), read.inputs.end());
     model.warnings.append(read.warnings);
-    pruning.pattern =
-        std::make_shared<const masks::Mask>(static_mask(read.pattern, tokens, d.encoder.layer.heads, 0));
+    pruning.pattern = std::make_shared<const masks::Mask>(static_mask(read.pattern, tokens, d.encoder.layer.heads, 0));
     pattern = pattern_file(kind);
     if (!pattern && unclipped == Unclipped::kLearn)
       base::fail(

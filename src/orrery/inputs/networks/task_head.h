@@ -5,7 +5,6 @@
 #include <vector>
 #include "orrery/inputs/networks/text_request.h"
 
-
 namespace orrery::verbs {
 
 struct TaskModel {

@@ -1,8 +1,8 @@
 // A kind with few rows borrows those of its software on other accelerators, or in other precisions, if any ran on its
-// own; the widest of them counts, since nothing says which is nearest. Of a run beyond what was measured nothing is said:
-// within a factor of two of the measured ranges errors of the rows do not grow, and further out there is no row to tell.
-// The kinds are computed when constants change (verbs/validate/error_kinds.h) and kept in the catalogue, so that a
-// prediction costs one small file.
+// own; the widest of them counts, since nothing says which is nearest. Of a run beyond what was measured nothing is
+// said: within a factor of two of the measured ranges errors of the rows do not grow, and further out there is no row
+// to tell. The kinds are computed when constants change (verbs/validate/error_kinds.h) and kept in the catalogue, so
+// that a prediction costs one small file.
 #include "orrery/inputs/systems/expected_error.h"
 
 #include <algorithm>

@@ -63,8 +63,8 @@ struct ExpectedError {
   std::string of;  // what they have in common with the run: "pytorch-fsdp on H100 in 16 bits"
 };
 
-// catalog/validation/expected/kinds.csv, which verbs/validate/error_kinds.h made. Throws InputError O1358 where it cannot
-// be read.
+// catalog/validation/expected/kinds.csv, which verbs/validate/error_kinds.h made. Throws InputError O1358 where it
+// cannot be read.
 std::vector<KindError> read_error_kinds(const std::string& directory);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in

@@ -27,7 +27,8 @@ std::vector<float> pooled(const float* rows, Index length, Index width, Pool poo
 
 Embedded embed_texts(const TextRequest& request, Pool pool) {
   Running running(request);
-  CheckpointModel made = open_checkpoint(request.checkpoint, {network::HeadKind::kNone, {}}, request.type, request.seed);
+  CheckpointModel made =
+      open_checkpoint(request.checkpoint, {network::HeadKind::kNone, {}}, request.type, request.seed);
   network::Description& d = made.runnable.description;
   // Of two stacks the encoder's output is a text's.
   d.decoder.layers = 0, d.later.reset();

@@ -17,7 +17,8 @@ namespace {
 
 using formats::timeloop::Documents;
 
-void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, GatheredLayers& out) {
+void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
+                     GatheredLayers& out) {
   const SplitFiles split = split_by_problem(files, request.templates);
   const std::vector<File> shared = joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared);
   std::vector<File> layers = split.layers;
@@ -40,7 +41,8 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
   found.throw_if_errors();
 }
 
-void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::vector<File>& files, GatheredLayers& out) {
+void layers_of_gemms(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
+                     GatheredLayers& out) {
   const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --gemm and a `problem` in `{}`", split.layers[0]->name), {},

@@ -9,8 +9,8 @@
 #include "orrery/inputs/inputs.h"
 #include "orrery/inputs/layers/array_rows.h"
 #include "orrery/inputs/layers/read_layers.h"
-#include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/answer.h"
+#include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/request.h"
 
 namespace orrery::verbs {

@@ -81,7 +81,8 @@ std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const
 
 }  // namespace
 
-void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, GatheredLayers& out) {
+void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
+                     GatheredLayers& out) {
   const SplitFiles split = split_by_problem(files, request.templates);
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},

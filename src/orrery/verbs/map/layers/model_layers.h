@@ -8,6 +8,7 @@
 namespace orrery::verbs {
 
 // Throws InputError: O1103 and O0913 for phases that are none, and what the catalogue and the readers refuse.
-void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files, GatheredLayers& out);
+void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
+                     GatheredLayers& out);
 
 }  // namespace orrery::verbs
