@@ -3,6 +3,7 @@
 
 #include <string>
 #include <vector>
+
 #include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {

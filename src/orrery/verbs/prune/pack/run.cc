@@ -13,13 +13,10 @@ using base::Count;
 // What one mask comes to. Throws Unfinished where not every scheme could be packed.
 PackedMask packed(const SparsePackRequest& request, const std::string& path, const MaskFiles& all, double share,
                   const base::Budget& budget, SparsePack& out) {
-  base::Input input;
   SparseArrayFiles files;
   files.valid = request.valid;
   files.causal = request.causal;
-  masks::Mask mask = read_mask(path, request.columns, &input, budget);
-  out.inputs.push_back(input);
-  apply_valid(mask, with_valid(files, all, path), out.inputs);
+  const masks::Mask mask = read_listed_mask(path, request.columns, files, all, out.inputs, budget);
   const masks::Mask inside = masks::inside_valid(mask);
   PackedMask one;
   one.name = path;
@@ -27,11 +24,7 @@ PackedMask packed(const SparsePackRequest& request, const std::string& path, con
   one.kept = inside.kept();
   one.kept_outside = mask.kept() - one.kept;
   one.pairs = mask.valid_pairs();
-  if (one.kept_outside > 0)
-    out.warnings
-        .warning("O1819",
-                 fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
-        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
+  warn_of_outside(path, one.kept_outside, out.warnings);
   const base::Budget own(budget, budget.seconds_left() * share);
   for (const std::string& name : masks::packing_names()) {
     masks::Packing* const packing = name == "orrery" ? &one.packing : nullptr;
