@@ -175,7 +175,7 @@ function(orrery_tests name fast)
   file(WRITE ${suites}
        "include(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n"
        "orrery_suites(${name} ${CMAKE_CURRENT_BINARY_DIR}/orrery_${name}_tests ${timeout}\n"
-       "              \"${environment}\" \"${ORRERY_LONG_SUITES}\")\n")
+       "              \"${environment}\" \"${ORRERY_LONG_SUITES}\" \"${ORRERY_QUICK_SUITES}\")\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
 endfunction()
 
