@@ -156,7 +156,7 @@ std::vector<File> read_files(const std::vector<std::string>& paths) {
       files.push_back(std::move(file));
     } catch (const base::InputError& error) {
       for (const base::Diagnostic& diagnostic : error.diagnostics)
-        (found.error("", "") = diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");
+        found.add(diagnostic).hint(diagnostic.code == "O0100" ? meant_value(path) : "");
     }
   }
   found.throw_if_errors();

@@ -20,27 +20,20 @@ InputError::InputError(std::vector<Diagnostic> found)
     : std::runtime_error(summary(found)), diagnostics(std::move(found)) {}
 
 Diagnostic& Diagnostics::error(std::string code, std::string message, Location where) {
-  ++errors_;
-  Diagnostic diagnostic;
-  diagnostic.code = std::move(code);
-  diagnostic.severity = Severity::kError;
-  diagnostic.message = std::move(message);
-  diagnostic.primary.where = std::move(where);
-  return found_.emplace_back(std::move(diagnostic));
+  return add({std::move(code), Severity::kError, std::move(message), {std::move(where), {}}, {}, {}, {}});
 }
 
 Diagnostic& Diagnostics::warning(std::string code, std::string message, Location where) {
-  Diagnostic diagnostic;
-  diagnostic.code = std::move(code);
-  diagnostic.severity = Severity::kWarning;
-  diagnostic.message = std::move(message);
-  diagnostic.primary.where = std::move(where);
+  return add({std::move(code), Severity::kWarning, std::move(message), {std::move(where), {}}, {}, {}, {}});
+}
+
+Diagnostic& Diagnostics::add(Diagnostic diagnostic) {
+  errors_ += diagnostic.severity == Severity::kError;
   return found_.emplace_back(std::move(diagnostic));
 }
 
-void Diagnostics::append(const Diagnostics& other) {
-  found_.insert(found_.end(), other.found_.begin(), other.found_.end());
-  errors_ += other.errors_;
+void Diagnostics::append(const std::vector<Diagnostic>& other) {
+  for (const Diagnostic& diagnostic : other) add(diagnostic);
 }
 
 void Diagnostics::throw_if_errors() const {

@@ -77,10 +77,12 @@ class Diagnostics {
  public:
   Diagnostic& error(std::string code, std::string message, Location where = {});
   Diagnostic& warning(std::string code, std::string message, Location where = {});
+  Diagnostic& add(Diagnostic diagnostic);
 
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& all() const { return found_; }
-  void append(const Diagnostics& other);
+  void append(const Diagnostics& other) { append(other.all()); }
+  void append(const std::vector<Diagnostic>& other);
 
   // Throws InputError with everything collected (warnings included) when there is an error.
   void throw_if_errors() const;

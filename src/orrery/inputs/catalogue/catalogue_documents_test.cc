@@ -59,7 +59,7 @@ Specification quietly(const std::string& what, const std::function<Specification
     return read_ok;
   } catch (const base::InputError& error) {
     base::Diagnostics found;
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    found.append(error.diagnostics);
     ADD_FAILURE() << what << "\n" << said(found);
   }
   return {};

@@ -17,10 +17,7 @@ class Gathered {
       const base::Location& where = diagnostic.primary.where;
       const auto key = std::make_tuple(diagnostic.code, diagnostic.message, where.known() ? where.file->name : "",
                                        where.line, where.column);
-      if (!seen_.insert(key).second) continue;
-      const bool is_error = diagnostic.severity == base::Severity::kError;
-      base::Diagnostic& copy = is_error ? all_.error("", "") : all_.warning("", "");
-      copy = diagnostic;
+      if (seen_.insert(key).second) all_.add(diagnostic);
     }
   }
   const base::Diagnostics& all() const { return all_; }

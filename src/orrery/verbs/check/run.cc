@@ -155,7 +155,7 @@ void check_system(const std::string& path, std::vector<std::string>& lines, base
                                 read.system.accelerator.name, read.system.fabric.count,
                                 read.system.fabric.count == 1 ? "" : "s"));
   } catch (const base::InputError& error) {
-    for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+    found.append(error.diagnostics);
   }
 }
 
@@ -173,7 +173,7 @@ Checked check(const CheckRequest& request) {
         found.append(setup.warnings);
         lines.insert(lines.end(), setup.contents.begin(), setup.contents.end());
       } catch (const base::InputError& error) {
-        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+        found.append(error.diagnostics);
       }
       continue;
     }
@@ -215,7 +215,7 @@ Checked check(const CheckRequest& request) {
       } catch (const IllegalMapping&) {
         throw;
       } catch (const base::InputError& error) {
-        for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+        found.append(error.diagnostics);
       }
     }
   }

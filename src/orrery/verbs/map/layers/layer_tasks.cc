@@ -35,7 +35,7 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
       out.tasks.push_back(std::move(task));
       out.stems.push_back(file ? stem(file->name) : "");
     } catch (const base::InputError& error) {
-      for (const base::Diagnostic& diagnostic : error.diagnostics) found.error("", "") = diagnostic;
+      found.append(error.diagnostics);
     }
   }
   found.throw_if_errors();

@@ -9,6 +9,7 @@
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/program_version.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/sparse_verbs.h"
