@@ -1,5 +1,7 @@
 // How texts go on. What generation_config.json says counts before config.json, as in transformers; of what it may ask
 // for beside the tokens that begin and end (sampling, beams, penalties) nothing is done, which is said.
+#include "orrery/verbs/finetune/run.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>

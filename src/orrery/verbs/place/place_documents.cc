@@ -10,6 +10,7 @@
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_text.h"
+#include "orrery/inputs/systems/system_chip.h"
 
 namespace orrery::verbs {
 namespace {

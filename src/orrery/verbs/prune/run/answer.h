@@ -10,6 +10,7 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/masks/measure.h"
+#include "orrery/inputs/networks/pruned_model.h"
 #include "orrery/runtime/pruning/pruned_network.h"
 
 namespace orrery::verbs {

@@ -8,6 +8,7 @@
 #include "orrery/present/answer.h"
 #include "orrery/present/schemas.h"
 #include "orrery/present/text_table.h"
+#include "orrery/runtime/tuning/kernel_space.h"
 
 namespace orrery::verbs {
 namespace {

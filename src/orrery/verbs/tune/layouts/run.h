@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/inputs/output_file.h"
 #include "orrery/verbs/tune/layouts/answer.h"
 #include "orrery/verbs/tune/layouts/request.h"
