@@ -37,7 +37,7 @@ Results results_of(std::vector<MappedLayer> layers) {
   return results;
 }
 
-class ResultsFolder : public testing::Test {
+class ResultsFolder : public ::testing::Test {
  protected:
   ResultsFolder() { output_.directory = folder_.string(); }
 
