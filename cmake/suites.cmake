@@ -39,7 +39,7 @@ function(orrery_suites room program timeout environment long quick)
       if(${room}/${suite} IN_LIST quick)
         set_tests_properties(${test} PROPERTIES LABELS quick)
       endif()
-      if(suite MATCHES "^(ThisMachine|TuneRun)$") # measures times, and asks for those that others leave alone
+      if(suite MATCHES "^(ThisMachine|PredictedLayer|TuneRun)$") # measures times, and asks for those that others leave alone
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
       endif()
     endforeach()

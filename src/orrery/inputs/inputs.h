@@ -1,4 +1,6 @@
-// From file names to documents and layers.
+// From what users name to what engines take, shared by all verbs. This file has documents and chips of Timeloop's kind;
+// catalogue/ finds names, layers/ reads layers, prices and searches them, networks/ opens checkpoints and texts,
+// systems/ makes clusters, graphs/ makes kernels of models, masks/ reads masks of attention.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@
 #include "orrery/cli/console.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/program_version.h"
-#include "orrery/inputs/catalogue/classes_below.h"
+#include "orrery/inputs/catalogue/class_hints.h"
 #include "orrery/inputs/catalogue/dimension_names.h"
 #include "orrery/inputs/layers/evaluate_layer.h"
 #include "orrery/program/verbs.h"
@@ -72,7 +72,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     refuse(console, error.diagnostics);
     return kInterrupted;
   } catch (const base::InputError& error) {
-    refuse(console, verbs::with_classes_below(verbs::fold_dimension_names(error.diagnostics)));
+    refuse(console, verbs::with_class_hints(verbs::fold_dimension_names(error.diagnostics)));
     return kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;

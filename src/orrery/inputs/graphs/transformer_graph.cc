@@ -241,75 +241,50 @@ void share(const workload::GraphLayers& layers, const workload::GraphTokens& tok
   if (between) out.notes.emplace_back("the ALL_GATHER of a product is its reduce-scatter, which moves as much");
 }
 
-}  // namespace
-
-void transformer_graph(const GraphRequest& request, GraphSizes& sizes, GeneratedGraph& out) {
-  const bool described = !request.model.empty(), decode = request.kind == "decode";
+// A model whose sizes follow (replace_sizes).
+Transformer of_sizes(const GraphSizes& sizes) {
   Transformer model;
-  if (described) {
-    model = load(request, out);
-  } else {  // sizes that follow, below
-    model.dropout = true;
-    Stack stack;
-    stack.kinds.resize(1);
-    stack.kinds.front().mixer = Attention{};
-    stack.kinds.front().feed_forward = FeedForward{};
-    stack.kinds.front().norm.kind = workload::NormKind::kLayer;
-    constexpr Count kMostListed = 1'000'000;  // layers_of() refuses fewer
-    const Count layers = sizes.get("num_layer", sizes.get("num_layer_in_graph", 1));
-    stack.layers.assign(static_cast<std::size_t>(std::clamp<Count>(layers, 1, kMostListed)), 0);
-    model.stacks = {stack};
-  }
-  Stack stack = chosen_stack(model, request);
-  const bool both = model.stacks.size() > 1, encodes = both && request.stack == "encoder";
-  if (both) {
+  model.dropout = true;
+  Stack stack;
+  stack.kinds.resize(1);
+  stack.kinds.front().mixer = Attention{};
+  stack.kinds.front().feed_forward = FeedForward{};
+  stack.kinds.front().norm.kind = workload::NormKind::kLayer;
+  constexpr Count kMostListed = 1'000'000;  // layers_of() refuses fewer
+  const Count layers = sizes.get("num_layer", sizes.get("num_layer_in_graph", 1));
+  stack.layers.assign(static_cast<std::size_t>(std::clamp<Count>(layers, 1, kMostListed)), 0);
+  model.stacks = {stack};
+  return model;
+}
+
+// Parts of the model that the graph does not show.
+void note_parts(const Transformer& model, const GraphRequest& request, GeneratedGraph& out) {
+  if (model.stacks.size() > 1) {
+    const bool encodes = request.stack == "encoder";
     out.notes.push_back(fmt::format("this is the {} alone; the {} is `--stack {}`", encodes ? "encoder" : "decoder",
                                     encodes ? "decoder" : "encoder", encodes ? "decoder" : "encoder"));
     out.left_out.push_back(fmt::format("this is the {} alone", encodes ? "encoder" : "decoder"));
   }
-  if (!model.towers.empty()) {
-    out.notes.emplace_back("the model's tower for images or sound has no kernels");
-    out.left_out.push_back(out.notes.back());
-  }
-  if (decode && !stack.causal)
-    base::fail("O0923", fmt::format("`{}` has no cache: its tokens attend to those after them, too", request.model),
-               place_of(model, ""), "an encoder reads all of its tokens at once: `orrery graph llm-fwd`");
+  if (model.towers.empty()) return;
+  out.notes.emplace_back("the model's tower for images or sound has no kernels");
+  out.left_out.push_back(out.notes.back());
+}
 
-  const bool replaced = request.gated || std::any_of(kReplaceable.begin(), kReplaceable.end(),
-                                                     [&](const char* name) { return sizes.given(name); });
-  const std::optional<workload::PlainTransformer> plain =
-      described ? plain_sizes(model, stack) : std::optional<workload::PlainTransformer>(workload::PlainTransformer{});
-  if (replaced || !described) {
-    if (!plain) refuse_sizes(request, sizes, out.model);
-    replace_sizes(request, sizes, *plain, stack);
-  }
-
-  // Which layers.
-  const Count in_graph = sizes.get("num_layer_in_graph", 1);
-  Count first = in_graph > 1 ? 0 : usual_layer(stack);
+// The first layer of the graph, from 0.
+Count first_layer(const GraphRequest& request, const Stack& stack, Count in_graph, const GraphSizes& sizes) {
+  if (!sizes.given("layer")) return in_graph > 1 ? 0 : usual_layer(stack);
   base::Diagnostics found;
-  if (sizes.given("layer")) {
-    workload::demand("the layer", sizes.get("layer", 1), found);
-    first = sizes.get("layer", 1) - 1;
-    if (!described)
-      found.error("O1487", "layers of a graph of sizes alone are all alike, so it has no `--layer`")
-          .hint("leave it out; it belongs to `--model`");
-  }
+  workload::demand("the layer", sizes.get("layer", 1), found);
+  if (request.model.empty())
+    found.error("O1487", "layers of a graph of sizes alone are all alike, so it has no `--layer`")
+        .hint("leave it out; it belongs to `--model`");
   found.throw_if_errors();
-  const workload::GraphLayers layers = workload::layers_of(stack, first, in_graph, found);
-  found.throw_if_errors();
-  const Block& block = *layers.blocks.front();
-  note_sizes(stack, block, sizes);
-  workload::GraphTokens tokens;
-  tokens.word_bytes = sizes("word", 2);
+  return sizes.get("layer", 1) - 1;
+}
 
-  const auto kind = static_cast<std::size_t>(&block - stack.kinds.data());
-  const Count of_kind = std::count(stack.layers.begin(), stack.layers.end(), static_cast<int>(kind));
-  if (sizes.given("num_layer") || described)
-    sizes("num_layer", in_graph == 1 ? of_kind : static_cast<Count>(stack.layers.size()));
-  if (sizes.given("micro_batch_size")) sizes("micro_batch_size");
-
-  // How many tokens.
+// How many tokens there are, and their words.
+void read_tokens(const Transformer& model, const Stack& stack, const Block& block, bool decode, GraphSizes& sizes,
+                 const GeneratedGraph& out, workload::GraphTokens& tokens) {
   const Count longest = model.training_sequence.value_or(workload::default_sequence(model));
   const char* name = decode ? "context" : "seq";
   if (stack.fixed_tokens > 0 && sizes.get(name, stack.fixed_tokens) != stack.fixed_tokens)
@@ -325,6 +300,45 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
                "leave it out");
   }
   if (decode || sizes.given("num_chip")) tokens.chips = sizes("num_chip", 1);
+}
+
+}  // namespace
+
+void transformer_graph(const GraphRequest& request, GraphSizes& sizes, GeneratedGraph& out) {
+  const bool described = !request.model.empty(), decode = request.kind == "decode";
+  const Transformer model = described ? load(request, out) : of_sizes(sizes);
+  Stack stack = chosen_stack(model, request);
+  note_parts(model, request, out);
+  if (decode && !stack.causal)
+    base::fail("O0923", fmt::format("`{}` has no cache: its tokens attend to those after them, too", request.model),
+               place_of(model, ""), "an encoder reads all of its tokens at once: `orrery graph llm-fwd`");
+
+  const bool replaced = request.gated || std::any_of(kReplaceable.begin(), kReplaceable.end(),
+                                                     [&](const char* name) { return sizes.given(name); });
+  const std::optional<workload::PlainTransformer> plain =
+      described ? plain_sizes(model, stack) : std::optional<workload::PlainTransformer>(workload::PlainTransformer{});
+  if (replaced || !described) {
+    if (!plain) refuse_sizes(request, sizes, out.model);
+    replace_sizes(request, sizes, *plain, stack);
+  }
+
+  const Count in_graph = sizes.get("num_layer_in_graph", 1);
+  const Count first = first_layer(request, stack, in_graph, sizes);
+  base::Diagnostics found;
+  const workload::GraphLayers layers = workload::layers_of(stack, first, in_graph, found);
+  found.throw_if_errors();
+  const Block& block = *layers.blocks.front();
+  note_sizes(stack, block, sizes);
+  workload::GraphTokens tokens;
+  tokens.word_bytes = sizes("word", 2);
+
+  const auto kind = static_cast<std::size_t>(&block - stack.kinds.data());
+  const Count of_kind = std::count(stack.layers.begin(), stack.layers.end(), static_cast<int>(kind));
+  if (sizes.given("num_layer") || described)
+    sizes("num_layer", in_graph == 1 ? of_kind : static_cast<Count>(stack.layers.size()));
+  if (sizes.given("micro_batch_size")) sizes("micro_batch_size");
+
+  read_tokens(model, stack, block, decode, sizes, out, tokens);
   if (described) note_layers(model, layers.blocks, tokens.tokens, decode, out);
   note_kinds(stack, first, in_graph, out);
 

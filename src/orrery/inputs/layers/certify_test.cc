@@ -8,7 +8,7 @@ namespace orrery::verbs {
 namespace {
 
 // A buffer between DRAM and 4 multipliers.
-machine::Chip chip() {
+machine::Chip buffer_and_dram() {
   machine::Chip out;
   machine::Storage buffer, dram;
   buffer.name = "Buffer";
@@ -28,7 +28,7 @@ machine::Chip chip() {
 
 class Certify : public ::testing::Test {
  protected:
-  const nest::Model model{workload::matmul("product", 24, 36, 16), chip(), {}, {}};
+  const nest::Model model{workload::matmul("product", 24, 36, 16), buffer_and_dram(), {}, {}};
   const std::vector<nest::Metric> objective{nest::Metric::kEdp};
   nest::Mapspace space;
   nest::Optimum optimum = nest::optimize(model, space, objective);

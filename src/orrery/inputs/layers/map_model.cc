@@ -27,20 +27,9 @@
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/inputs/layers/gathered_diagnostics.h"
 #include "orrery/inputs/layers/map_together.h"
-#include "orrery/verbs/map/forced_choice.h"
 
 namespace orrery::verbs {
 namespace {
-
-constexpr const char* kTooLarge = "exceeds 9223372036854775807, the largest count of 64 bits";
-
-[[noreturn]] void refuse_total(const std::string& what, const std::string& arithmetic, const std::string& hint) {
-  base::Diagnostics found;
-  found.error("O1004", fmt::format("{} cannot be counted in 64 bits", what))
-      .note(fmt::format("{} {}", arithmetic, kTooLarge))
-      .hint(hint);
-  throw base::InputError(found.all());
-}
 
 // That more memory might have proven the answer.
 void warn_of_memory(const MappedLayer& layer, std::size_t memory, base::Diagnostics& found) {
@@ -312,7 +301,7 @@ Totals times(const Totals& block, base::Count blocks) {
 }
 
 // O2039, of what is asked beside the best mapping.
-static void require_plain(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+void require_plain(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
   const char* asked = options.factors == nest::Factors::kPadded      ? "--factors padded"
                       : options.factors == nest::Factors::kImperfect ? "--factors imperfect"
                       : !options.pads.empty()                        ? "--pad"
@@ -328,7 +317,7 @@ static void require_plain(const std::vector<LayerQuestion>& questions, const Map
 }
 
 // O2040, of layers whose best mapping is not proven because their zeros count, or what neighbours hand on.
-static void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, base::Diagnostics& found) {
+void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, base::Diagnostics& found) {
   for (const MappedLayer& layer : result.layers) {
     const nest::Optimum& optimum = layer.optimum;
     if (!optimum.mapping || optimum.certificate.optimal || optimum.interrupted) continue;
@@ -346,139 +335,169 @@ static void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& mo
   }
 }
 
-static MappedModel map_all(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit) {
-  require_plain(questions, options);
-  require_padded(questions, options.pads);
-  MappedModel result;
-  result.layers.resize(questions.size());
-  std::vector<std::optional<nest::Constraint>> forced(questions.size());
-  std::vector<std::size_t> same_as(questions.size());  // the layer whose answer this one shares; itself otherwise
-  Gathered refused;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const LayerQuestion& question = questions[i];
-    same_as[i] = i;
-    for (std::size_t earlier = 0; same_as[i] == i && earlier < i; ++earlier)
-      if (same_as[earlier] == earlier && same_search(questions[earlier], question)) same_as[i] = earlier;
-    MappedLayer& layer = result.layers[i];
-    layer.name = question.name;
-    layer.instances = question.instances;
-    if (same_as[i] != i) continue;
-    layer.einsum = question.einsum;
-    layer.chip = *question.chip;
-    layer.estimates = question.estimates;
-    layer.reuse = question.space.reuse;
-    layer.objective = !options.objective.empty()    ? options.objective
-                      : !question.objective.empty() ? question.objective
-                                                    : std::vector<nest::Metric>{nest::Metric::kEdp};
-    try {
-      if (!options.why.empty()) forced[i] = forced_choice(options.why, layer.einsum, layer.chip);
-    } catch (const base::InputError& error) {
-      refused.add(error.diagnostics);
-    }
+// All layers of a question, each search with its share of memory and time.
+class LayerSearches {
+ public:
+  LayerSearches(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit)
+      : questions_(questions),
+        options_(options),
+        forced_(questions.size()),
+        same_as_(questions.size()),
+        settled_(questions.size(), 0),
+        spent_seconds_(questions.size(), 0) {
+    result_.layers.resize(questions.size());
+    ask();
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      if (same_as_[i] == i) work_.push_back(i);
+    threads_ = std::max(1, options.limits.threads);
+    shares_ = shares_of(options.limits.memory, work_.size());
+    workers_ = std::min(threads_, shares_);
+    if (one_limit && options.limits.seconds > 0) together_.emplace(options.limits.seconds, work_.size());
   }
-  refused.all().throw_if_errors();
 
-  std::vector<std::size_t> work;
-  for (std::size_t i = 0; i < questions.size(); ++i)
-    if (same_as[i] == i) work.push_back(i);
+  MappedModel run() {
+    search_all();
+    while (together_ && search_again()) search_all();
+    for (const std::size_t i : work_)
+      if (result_.layers[i].optimum.out_of_memory)
+        warn_of_memory(result_.layers[i], options_.limits.memory, result_.warnings);
+    warn_of_gaps(result_, options_.model, result_.warnings);
+    if (options_.factors == nest::Factors::kPerfect && options_.pads.empty())
+      suggest_factors(questions_, work_, options_, threads_, result_);
+    hand_on();
+    return std::move(result_);
+  }
 
-  const int threads = std::max(1, options.limits.threads);
-  const int shares = shares_of(options.limits.memory, work.size());
+ private:
+  // What each layer is asked, and which of them ask the same.
+  void ask() {
+    Gathered refused;
+    for (std::size_t i = 0; i < questions_.size(); ++i) {
+      const LayerQuestion& question = questions_[i];
+      same_as_[i] = i;
+      for (std::size_t earlier = 0; same_as_[i] == i && earlier < i; ++earlier)
+        if (same_as_[earlier] == earlier && same_search(questions_[earlier], question)) same_as_[i] = earlier;
+      MappedLayer& layer = result_.layers[i];
+      layer.name = question.name;
+      layer.instances = question.instances;
+      if (same_as_[i] != i) continue;
+      layer.einsum = question.einsum;
+      layer.chip = *question.chip;
+      layer.estimates = question.estimates;
+      layer.reuse = question.space.reuse;
+      layer.objective = !options_.objective.empty()   ? options_.objective
+                        : !question.objective.empty() ? question.objective
+                                                      : std::vector<nest::Metric>{nest::Metric::kEdp};
+      try {
+        if (!options_.why.empty()) forced_[i] = forced_choice(options_.why, layer.einsum, layer.chip);
+      } catch (const base::InputError& error) {
+        refused.add(error.diagnostics);
+      }
+    }
+    refused.all().throw_if_errors();
+  }
 
-  std::optional<Together> together;
-  if (one_limit && options.limits.seconds > 0) together.emplace(options.limits.seconds, work.size());
-  std::mutex guard;  // of `done` and the progress callbacks
-  std::size_t done = 0;
-  std::vector<char> settled(questions.size(), 0);
-  std::vector<double> spent_seconds(questions.size(), 0);
-  const auto search = [&](std::size_t i, int searches, int threads_inside) {
-    MappedLayer& layer = result.layers[i];
+  void search(std::size_t i, int searches, int threads) {
+    MappedLayer& layer = result_.layers[i];
     const base::Stopwatch clock;
-    nest::SearchLimits limits = options.limits;
-    limits.threads = threads_inside;
+    nest::SearchLimits limits = options_.limits;
+    limits.threads = threads;
     limits.searches = searches;
     limits.give_way = searches > 1;
-    if (together)
-      limits.seconds = together->part();
+    if (together_)
+      limits.seconds = together_->part();
     else if (limits.seconds > 0)
-      limits.seconds = std::max(1e-6, limits.seconds - spent_seconds[i]);
-    if (options.searching)
+      limits.seconds = std::max(1e-6, limits.seconds - spent_seconds_[i]);
+    if (options_.searching)
       limits.progress = [&](double best, double lower_bound) {
-        const std::lock_guard<std::mutex> lock(guard);
-        options.searching(layer.name, best, lower_bound);
+        const std::lock_guard<std::mutex> lock(guard_);
+        options_.searching(layer.name, best, lower_bound);
       };
     const MappedLayer before = layer;
     layer.optimum = {};
-    layer.einsum = questions[i].einsum;
+    layer.einsum = questions_[i].einsum;
     try {
-      answer(options, questions[i], forced[i], limits, layer);
+      answer(options_, questions_[i], forced_[i], limits, layer);
       keep_better(before, layer);
     } catch (const base::OverflowError&) {
       throw uncountable(layer.name, layer.einsum, layer.chip);
     }
-    spent_seconds[i] += clock.seconds();
-    settled[i] = searches == 1 || !short_of_memory(layer);
-    if (!settled[i]) return;
-    const std::lock_guard<std::mutex> lock(guard);
-    ++done;
-    if (options.progress) options.progress(done, work.size(), layer.name);
-  };
-  const auto search_open = [&](int workers, int searches) {
+    spent_seconds_[i] += clock.seconds();
+    settled_[i] = searches == 1 || !short_of_memory(layer);
+    if (!settled_[i]) return;
+    const std::lock_guard<std::mutex> lock(guard_);
+    ++done_;
+    if (options_.progress) options_.progress(done_, work_.size(), layer.name);
+  }
+
+  void search_open(int workers, int searches) {
     std::vector<std::size_t> open;
-    for (const std::size_t i : work)
-      if (!settled[i]) open.push_back(i);
-    if (together) together->expect(open.size(), workers);
+    for (const std::size_t i : work_)
+      if (!settled_[i]) open.push_back(i);
+    if (together_) together_->expect(open.size(), workers);
     base::parallel_for(open.size(), workers,
-                       [&](std::size_t at) { search(open[at], searches, workers == 1 ? threads : 1); });
-  };
-  const int workers = std::min(threads, shares);
-  const auto search_all = [&] {
-    search_open(workers, shares);
+                       [&](std::size_t at) { search(open[at], searches, workers == 1 ? threads_ : 1); });
+  }
+
+  void search_all() {
+    search_open(workers_, shares_);
     // The process may have grown too large for what ran beside a layer, not for the layer.
-    if (workers > 1) search_open(1, shares);
-    if (shares > 1) search_open(1, 1);
-  };
-  search_all();
-  while (together) {
+    if (workers_ > 1) search_open(1, shares_);
+    if (shares_ > 1) search_open(1, 1);
+  }
+
+  // Reopens the layers without a proof, where the time that is left suffices.
+  bool search_again() {
     std::vector<std::size_t> open;
-    for (const std::size_t i : work) {
-      const nest::Optimum& found = result.layers[i].optimum;
-      if (!found.certificate.optimal && !found.infeasible && !found.interrupted && !short_of_memory(result.layers[i]))
+    for (const std::size_t i : work_) {
+      const nest::Optimum& found = result_.layers[i].optimum;
+      if (!found.certificate.optimal && !found.infeasible && !found.interrupted && !short_of_memory(result_.layers[i]))
         open.push_back(i);
     }
-    if (!together->again(open.size(), workers)) break;
-    for (const std::size_t i : open) settled[i] = 0;
-    done -= open.size();
-    search_all();
+    if (!together_->again(open.size(), workers_)) return false;
+    for (const std::size_t i : open) settled_[i] = 0;
+    done_ -= open.size();
+    return true;
   }
 
-  for (const std::size_t i : work)
-    if (result.layers[i].optimum.out_of_memory)
-      warn_of_memory(result.layers[i], options.limits.memory, result.warnings);
-  warn_of_gaps(result, options.model, result.warnings);
-  if (options.factors == nest::Factors::kPerfect && options.pads.empty())
-    suggest_factors(questions, work, options, threads, result);
-
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    if (same_as[i] == i) continue;
-    const MappedLayer& first = result.layers[same_as[i]];
-    MappedLayer& layer = result.layers[i];
-    const std::string name = layer.name;
-    const base::Count instances = layer.instances;
-    layer = first;
-    layer.name = name;
-    layer.instances = instances;
-    layer.einsum.name = questions[i].einsum.name;
+  // Answers of layers that others ask, too.
+  void hand_on() {
+    for (std::size_t i = 0; i < questions_.size(); ++i) {
+      if (same_as_[i] == i) continue;
+      MappedLayer layer = result_.layers[same_as_[i]];
+      layer.name = result_.layers[i].name;
+      layer.instances = result_.layers[i].instances;
+      layer.einsum.name = questions_[i].einsum.name;
+      result_.layers[i] = std::move(layer);
+    }
   }
-  return result;
-}
+
+  const std::vector<LayerQuestion>& questions_;
+  const MapOptions& options_;
+  MappedModel result_;
+  std::vector<std::optional<nest::Constraint>> forced_;
+  std::vector<std::size_t> same_as_;  // the layer whose answer this one shares; itself otherwise
+  std::vector<std::size_t> work_;     // layers that are searched
+  int threads_ = 1, shares_ = 1, workers_ = 1;
+  std::optional<Together> together_;
+  std::mutex guard_;  // of `done_` and the progress callbacks
+  std::size_t done_ = 0;
+  std::vector<char> settled_;
+  std::vector<double> spent_seconds_;
+};
+
+}  // namespace
 
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
-  return map_all(questions, options, false);
+  require_plain(questions, options);
+  require_padded(questions, options.pads);
+  return LayerSearches(questions, options, false).run();
 }
 
 MappedModel map_layers_together(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
-  return map_all(questions, options, true);
+  require_plain(questions, options);
+  require_padded(questions, options.pads);
+  return LayerSearches(questions, options, true).run();
 }
 
 }  // namespace orrery::verbs

@@ -1,4 +1,6 @@
-// Every layer of a workload on its chip, searched and gathered in order.
+// Every layer of a workload on its chip, searched and gathered in order. This folder reads layers (read_layers.h), asks
+// about them (layer_question.h), prices their chips (estimators.h), searches them (here) and evaluates given mappings
+// (evaluate_layer.h).
 #pragma once
 
 #include <functional>
@@ -16,9 +18,9 @@
 #include "orrery/engines/nest/search/pareto.h"
 #include "orrery/engines/nest/search/search.h"
 #include "orrery/engines/nest/space/padding.h"
+#include "orrery/inputs/layers/array_rows.h"
 #include "orrery/inputs/layers/certify.h"
 #include "orrery/inputs/layers/layer_question.h"
-#include "orrery/verbs/map/array_rows.h"
 
 namespace orrery::nest {
 struct SparseEvaluation;  // engines/nest/sparse/sparse_evaluation.h

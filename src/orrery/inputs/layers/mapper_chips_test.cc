@@ -60,14 +60,14 @@ TEST(MapperChips, FactorFlowsMapEachGemmWithProof) {
 }
 
 TEST(MapperChips, FactorFlowsFixedFactorsShrinkToSmallGemms) {
-  struct Expected {
+  struct ExpectedLevel {
     const char* chip;
     NamedGemm gemm;
     std::string_view dimension;
     bool spatial;
     Count factor;
   };
-  const Expected cases[] = {
+  const ExpectedLevel cases[] = {
       {"factorflow-gemmini", {"large", 4096, 1024, 4096}, "D", true, 16},
       {"factorflow-gemmini", {"MB3", 8, 8192, 8}, "D", true, 8},
       {"factorflow-gemmini", {"large", 4096, 1024, 4096}, "L", false, 16},
@@ -75,7 +75,7 @@ TEST(MapperChips, FactorFlowsFixedFactorsShrinkToSmallGemms) {
       {"factorflow-tpu", {"KTQ", 4096, 64, 4096}, "E", true, 64},
       {"factorflow-tpu", {"KQV", 3072, 1024, 4096}, "D", true, 256},
   };
-  for (const Expected& expected : cases) {
+  for (const ExpectedLevel& expected : cases) {
     const Specification read = specification(expected.chip, expected.gemm);
     const int dimension = read.problem->einsum.dimension_index(expected.dimension);
     bool found = false;

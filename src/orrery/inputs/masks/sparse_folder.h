@@ -1,6 +1,7 @@
 // The masks that a path stands for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,19 @@ struct MaskFiles {
 // there. Throws InputError O1816 of a folder without masks.
 MaskFiles mask_files(const std::string& path);
 
-// Which tokens of one of these masks are there: what `given` says; else attn_valid.npy; else the files of the mask's
-// name in the folders valid and valid_queries beside it, as `sparse run --save-masks` writes them.
+// Which tokens of a mask are there is said by what is given; else by attn_valid.npy; else by the files of the mask's
+// name in these folders beside it, as `sparse run --save-masks` writes them.
 inline constexpr const char* kValidFolder = "valid";
 inline constexpr const char* kValidQueriesFolder = "valid_queries";
-SparseArrayFiles with_valid(SparseArrayFiles given, const MaskFiles& files, const std::string& mask);
+
+// One of these masks with the tokens that are there; `inputs` gets the files. Throws InputError as read_mask does.
+masks::Mask read_listed_mask(const std::string& path, std::optional<base::Count> columns, const SparseArrayFiles& given,
+                             const MaskFiles& files, std::vector<base::Input>& inputs, const base::Budget& budget);
+
+// O1819, where a mask keeps pairs that are not there.
+void warn_of_outside(const std::string& path, base::Count outside, base::Diagnostics& warnings);
+
+// Throws InputError O1803 where a mask belongs to other queries and keys.
+void check_same_shape(const masks::MaskShape& mask, const masks::MaskShape& arrays, const std::string& path);
 
 }  // namespace orrery::verbs

@@ -53,7 +53,4 @@ struct PrunedFigures {
 // O1877, where the checkpoint's config.json asks for pruned attention and what runs is dense.
 void warn_of_dense(CheckpointModel& model);
 
-// Clip thresholds into the tensors that are stored beside the weights, by the names of Sanger's classes.
-void store_clips(const PrunedModel& pruned, CheckpointModel& model);
-
 }  // namespace orrery::verbs

@@ -327,6 +327,24 @@ class Maker {
 
 }  // namespace
 
+const char* name_of(Task task) {
+  switch (task) {
+    case Task::kClassification:
+      return "classification";
+    case Task::kRegression:
+      return "regression";
+    case Task::kQuestions:
+      return "qa";
+    case Task::kMaskedWords:
+      return "mlm";
+    case Task::kNextWord:
+      return "causal";
+    case Task::kCloze:
+      return "cloze";
+  }
+  return "";
+}
+
 std::vector<std::string> class_names(const TextRows& rows, const Columns& columns) {
   const Found found = columns_of(rows, Task::kClassification, columns);
   std::set<std::string> names;

@@ -14,6 +14,7 @@
 namespace orrery::verbs {
 
 enum class Task { kClassification, kRegression, kQuestions, kMaskedWords, kNextWord, kCloze };
+const char* name_of(Task task);  // "classification", "qa", ...
 
 // Columns by name; empty: found by the names that data sets use.
 struct Columns {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {
 

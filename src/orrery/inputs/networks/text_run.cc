@@ -9,6 +9,10 @@
 
 namespace orrery::verbs {
 
+std::shared_ptr<const TextRows> rows_of(const TextRequest& request) {
+  return request.rows ? request.rows : std::make_shared<const TextRows>(read_text_rows(request.data));
+}
+
 std::vector<std::vector<std::size_t>> batches(const std::vector<network::Example>& examples, std::size_t batch) {
   std::vector<std::size_t> order(examples.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {
 

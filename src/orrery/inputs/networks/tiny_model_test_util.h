@@ -15,7 +15,7 @@
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/checkpoint/safetensors.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {
 

@@ -33,12 +33,11 @@ class WithoutHost final : public machine::OperatorModel {
 
 }  // namespace
 
-double host_share(const TrainedModel& trained, const machine::OperatorModel& operators) {
-  const double whole = trained.iteration.iteration_s;
-  if (!(whole > 0) || operators.issue_seconds() <= 0) return 0;
-  const double without =
-      cluster::evaluate(trained.model, trained.system, trained.plan, WithoutHost(operators)).iteration_s;
-  return std::clamp(1 - without / whole, 0.0, 1.0);
+double host_share(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan,
+                  double iteration_s, const machine::OperatorModel& operators) {
+  if (!(iteration_s > 0) || operators.issue_seconds() <= 0) return 0;
+  const double without = cluster::evaluate(model, system, plan, WithoutHost(operators)).iteration_s;
+  return std::clamp(1 - without / iteration_s, 0.0, 1.0);
 }
 
 }  // namespace orrery::verbs

@@ -1,4 +1,6 @@
-// An accelerator and what it is given, put together: memories that hold it, faults told, packing, prices.
+// An accelerator and what it is given, put together: memories that hold it, faults told, packing, prices. This folder
+// has what the verbs of the accelerator for pruned attention share; each verb is a folder below (`orrery sparse
+// simulate`, `design`, `rtl`, `latency`, `bench`, `break-even`).
 #pragma once
 
 #include <optional>

@@ -56,14 +56,9 @@ ArrayCase case_of(SparseArrays read, const ArrayCasesRequest& request) {
 
 masks::Mask read_inside(const ArrayCasesRequest& request, const std::string& path, const MaskFiles& files,
                         const base::Budget& budget, ArrayCases& out) {
-  base::Input input;
-  masks::Mask mask = read_mask(path, request.columns, &input, budget);
-  out.inputs.push_back(input);
-  apply_valid(mask, with_valid(request.arrays, files, path), out.inputs);
+  const masks::Mask mask = read_listed_mask(path, request.columns, request.arrays, files, out.inputs, budget);
   masks::Mask inside = masks::inside_valid(mask);
-  if (const Count outside = mask.kept() - inside.kept(); outside > 0)
-    out.warnings.warning("O1819", fmt::format("`{}` keeps {} pairs of query and key that are not there", path, outside))
-        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
+  warn_of_outside(path, mask.kept() - inside.kept(), out.warnings);
   return inside;
 }
 
@@ -97,14 +92,7 @@ void give_mask(const ArrayCasesRequest& request, const base::Budget& budget, Arr
                "name the file of the mask");
   ArrayCase& one = out.cases.front();
   masks::Mask mask = read_inside(request, files.masks.front(), files, budget, out);
-  if (!(mask.shape() == one.shape)) {
-    const masks::MaskShape &a = mask.shape(), &b = one.shape;
-    base::fail(
-        "O1803",
-        fmt::format("the mask `{}` is of {} x {} x {} x {} pairs, queries and keys are of {} x {} x {} x {}",
-                    files.masks.front(), a.batch, a.heads, a.rows, a.columns, b.batch, b.heads, b.rows, b.columns),
-        {}, "batch, heads, queries and keys must be the same");
-  }
+  check_same_shape(mask.shape(), one.shape, files.masks.front());
   one.mask = std::move(mask);
 }
 
@@ -124,7 +112,7 @@ class ModelCases {
         kind_(language_head_of(texts.checkpoint)),
         made_(open_checkpoint(texts.checkpoint, {kind_, {}}, texts.type, texts.seed)) {
     network::Description& d = made_.runnable.description;
-    if (kind_ == network::HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as tune_embed
+    if (kind_ == network::HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as embed_texts
     pruned_ = open(texts.pruning);
     if (!pruned_.prunes() || request.threshold || request.bits || request.normalise) {
       PruningRequest own = texts.pruning;

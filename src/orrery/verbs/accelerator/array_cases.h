@@ -8,7 +8,7 @@
 
 #include "orrery/engines/accelerator/simulate.h"
 #include "orrery/inputs/masks/sparse_arrays.h"
-#include "orrery/verbs/finetune/run.h"
+#include "orrery/inputs/networks/text_request.h"
 
 namespace orrery::verbs {
 

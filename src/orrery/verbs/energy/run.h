@@ -1,8 +1,9 @@
-// Energy and area of a chip's components by their descriptions.
+// Energy and area of a chip's components by their descriptions: the documents flattened, every class asked of the
+// estimators, nothing searched.
 #pragma once
 
 #include "orrery/inputs/inputs.h"
-#include "orrery/inputs/layers/estimators.h"
+#include "orrery/verbs/energy/answer.h"
 
 namespace orrery::verbs {
 

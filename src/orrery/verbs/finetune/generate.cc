@@ -1,5 +1,7 @@
 // How texts go on. What generation_config.json says counts before config.json, as in transformers; of what it may ask
 // for beside the tokens that begin and end (sampling, beams, penalties) nothing is done, which is said.
+#include "orrery/verbs/finetune/run.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -135,7 +137,7 @@ GeneratedText text_of(const network::Continuation& said, const Rules& rules, std
 
 }  // namespace
 
-Generated tune_generate(const TextRequest& request, base::Count most) {
+Generated generate_texts(const TextRequest& request, base::Count most) {
   Running running(request);
   CheckpointModel made =
       open_checkpoint(request.checkpoint, {network::HeadKind::kNextWord, {}}, request.type, request.seed);

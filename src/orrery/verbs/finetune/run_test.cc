@@ -40,12 +40,12 @@ TEST(TuneTrain, AToyTaskIsLearnedAndTheFolderAnswersIt) {
   const TinyModel tiny("toy");
   TrainTextsRequest request = training(tiny, tiny.sentences("train.csv", 2000, 1), "out");
   request.epochs = 3;
-  const TrainedTexts trained = tune_train(request);
+  const TrainedTexts trained = train_task(request);
   EXPECT_EQ(trained.steps, 189);
   EXPECT_FALSE(trained.fresh.empty());
   TextRequest held = tiny.request(tiny.sentences("held.csv", 400, 2));
   held.checkpoint = request.output;
-  const Evaluated answer = tune_eval(held);
+  const Evaluated answer = evaluate_task(held);
   EXPECT_EQ(answer.task, "classification");
   ASSERT_EQ(answer.metrics.at(0).name, "accuracy");
   EXPECT_GE(answer.metrics[0].value, 0.95);
@@ -65,26 +65,26 @@ TEST(TuneTrain, ARunThatIsInterruptedAndResumedWritesTheSameBytes) {
   TrainTextsRequest whole = training(tiny, data, "whole"), parts = training(tiny, data, "parts");
   whole.texts.batch = parts.texts.batch = 8;
   whole.epochs = parts.epochs = 2;
-  tune_train(whole);
+  train_task(whole);
   std::atomic<bool> stop = false;
   parts.texts.interruptible = [&] { return &stop; };
   parts.told = [&](const network::StepReport& step, std::int64_t, double) { stop = step.step >= 5; };
-  const TrainedTexts first = tune_train(parts);
+  const TrainedTexts first = train_task(parts);
   EXPECT_TRUE(first.ended_early);
   EXPECT_EQ(first.steps, 5);
   parts.texts.interruptible = {};
   parts.told = {};
   parts.resume = true;
-  const TrainedTexts second = tune_train(parts);
+  const TrainedTexts second = train_task(parts);
   EXPECT_EQ(second.resumed_at, 5);
   for (const char* const name : {"/model.safetensors", "/training_state.safetensors", "/config.json", "/vocab.txt"})
     EXPECT_EQ(bytes_of(whole.output + name), bytes_of(parts.output + name)) << name;
   TrainTextsRequest other = parts;
   other.plan.optimiser.rate = 1e-3;
-  EXPECT_EQ(code_of([&] { tune_train(other); }), "O1655");
+  EXPECT_EQ(code_of([&] { train_task(other); }), "O1655");
   other = parts;
   other.texts.type = kernels::Type::kBf16;
-  EXPECT_EQ(code_of([&] { tune_train(other); }), "O1655") << "the bits would differ";
+  EXPECT_EQ(code_of([&] { train_task(other); }), "O1655") << "the bits would differ";
 }
 
 TEST(TuneTrain, MaskedWordsAndQuestionsAreLearned) {
@@ -94,7 +94,7 @@ TEST(TuneTrain, MaskedWordsAndQuestionsAreLearned) {
   TrainTextsRequest words = training(tiny, tiny.file("lines.txt", lines), "words");
   words.texts.task = Task::kMaskedWords;
   words.epochs = 40;
-  const TrainedTexts trained = tune_train(words);
+  const TrainedTexts trained = train_task(words);
   EXPECT_LT(trained.history.back().loss, 0.8 * trained.history.front().loss);
 
   std::string questions;
@@ -106,10 +106,10 @@ TEST(TuneTrain, MaskedWordsAndQuestionsAreLearned) {
   TrainTextsRequest spans = training(tiny, tiny.file("questions.jsonl", questions), "spans");
   spans.texts.task = Task::kQuestions;
   spans.epochs = 40;
-  tune_train(spans);
+  train_task(spans);
   TextRequest asked = tiny.request(spans.texts.data);
   asked.checkpoint = spans.output;
-  const Evaluated answer = tune_eval(asked);
+  const Evaluated answer = evaluate_task(asked);
   ASSERT_EQ(answer.metrics.at(0).name, "exact_match");
   EXPECT_GE(answer.metrics[0].value, 0.9) << "the answer is always the third word";
 }
@@ -119,13 +119,13 @@ TEST(TuneEmbed, ATextsVectorDoesNotDependOnItsNeighbours) {
   const std::string data = tiny.file("texts.txt", "word1 word2\nword3\nword4 word5 word6 word7 word8\n");
   TextRequest together = tiny.request(data), alone = together;
   alone.batch = 1;
-  const Embedded a = tune_embed(together, Pool::kMean), b = tune_embed(alone, Pool::kMean);
+  const Embedded a = embed_texts(together, Pool::kMean), b = embed_texts(alone, Pool::kMean);
   ASSERT_EQ(a.texts.size(), 3U);
   EXPECT_EQ(a.texts[0].tokens, 4U) << "[CLS] and [SEP] count";
   EXPECT_EQ(a.texts[2].tokens, 7U);
   for (std::size_t t = 0; t < 3; ++t)
     for (std::size_t i = 0; i < a.width; ++i) EXPECT_NEAR(a.texts[t].embedding[i], b.texts[t].embedding[i], 1e-5);
-  const Embedded first = tune_embed(together, Pool::kFirst);
+  const Embedded first = embed_texts(together, Pool::kFirst);
   double norm = 0;
   for (const float x : first.texts[0].embedding) norm += double{x} * x;
   EXPECT_NEAR(norm, 32, 0.1) << "a normed vector of 32 numbers, scales 1";
@@ -134,12 +134,12 @@ TEST(TuneEmbed, ATextsVectorDoesNotDependOnItsNeighbours) {
 TEST(TuneTexts, WhatIsWrongWithModelOrDataIsSaid) {
   const TinyModel tiny("errors");
   const std::string good = tiny.sentences("good.csv", 4, 1);
-  const auto eval = [&](TextRequest request) { return code_of([&] { tune_eval(request); }); };
+  const auto eval = [&](TextRequest request) { return code_of([&] { evaluate_task(request); }); };
   const auto train = [&](const std::string& data, Task task) {
     TrainTextsRequest request = training(tiny, data, "out");
     request.texts.task = task;
     request.steps = 1;
-    return code_of([&] { tune_train(request); });
+    return code_of([&] { train_task(request); });
   };
   EXPECT_EQ(eval(tiny.request(good)), "O1654") << "no head, no task";
   TextRequest asked = tiny.request(good);
@@ -161,14 +161,14 @@ TEST(TuneTexts, WhatIsWrongWithModelOrDataIsSaid) {
 
   TrainTextsRequest wild = training(tiny, good, "wild");
   wild.plan.optimiser.rate = 1e30, wild.plan.clip = 0, wild.warmup_share = 0, wild.steps = 20;
-  EXPECT_EQ(code_of([&] { tune_train(wild); }), "O1658");
+  EXPECT_EQ(code_of([&] { train_task(wild); }), "O1658");
 
   const auto with_config = [&](const std::string& from, const std::string& to) {
     std::string text = base::read_file(tiny.folder + "/config.json")->text;
     const std::string before = text;
     text.replace(text.find(from), from.size(), to);
     TinyModel::write(tiny.folder + "/config.json", text);
-    const std::string code = code_of([&] { tune_embed(tiny.request(good), Pool::kMean); });
+    const std::string code = code_of([&] { embed_texts(tiny.request(good), Pool::kMean); });
     TinyModel::write(tiny.folder + "/config.json", before);
     return code;
   };
@@ -191,14 +191,14 @@ TEST(TuneTexts, WhatIsWrongWithModelOrDataIsSaid) {
   std::string larger = base::read_file(tiny.folder + "/vocab.txt")->text;
   for (int i = 0; i < 20; ++i) larger += fmt::format("more{}\n", i);
   TinyModel::write(tiny.folder + "/vocab.txt", larger);
-  EXPECT_EQ(code_of([&] { tune_embed(tiny.request(good), Pool::kMean); }), "O1648");
+  EXPECT_EQ(code_of([&] { embed_texts(tiny.request(good), Pool::kMean); }), "O1648");
 }
 
 TEST(TuneTexts, DataAreReadAsTheyComeAndSaidToBeWrongWhereTheyAre) {
   const TinyModel tiny("data");
   const auto tokens = [&](const std::string& name, const std::string& text) {
     std::string out;
-    for (const EmbeddedText& one : tune_embed(tiny.request(tiny.file(name, text)), Pool::kMean).texts)
+    for (const EmbeddedText& one : embed_texts(tiny.request(tiny.file(name, text)), Pool::kMean).texts)
       out += fmt::format("{} ", one.tokens);
     return out;
   };
@@ -220,7 +220,7 @@ TEST(TuneTexts, DataAreReadAsTheyComeAndSaidToBeWrongWhereTheyAre) {
   TextRequest narrow = tiny.request(tiny.file("place.txt", "word1\nword2 word3\n"));
   narrow.most_tokens = 2;
   try {
-    tune_embed(narrow, Pool::kMean);
+    embed_texts(narrow, Pool::kMean);
     ADD_FAILURE() << "no room beside the special tokens";
   } catch (const base::InputError& error) {
     EXPECT_EQ(error.diagnostics.at(0).code, "O1626");
@@ -234,9 +234,9 @@ TEST(TuneTexts, WithoutATokenForMasksNoWordIsMasked) {
   words.replace(words.find("[MASK]"), 6, "[HIDE]");
   TinyModel::write(tiny.folder + "/vocab.txt", words);
   const TextRequest request = tiny.request(tiny.file("texts.txt", "word1 word2 word3\n"));
-  EXPECT_EQ(code_of([&] { tune_eval(request); }), "O1661");
+  EXPECT_EQ(code_of([&] { evaluate_task(request); }), "O1661");
   TinyModel::write(tiny.folder + "/tokenizer_config.json", R"({"mask_token": "[HIDE]"})");
-  EXPECT_EQ(code_of([&] { tune_eval(request); }), "");
+  EXPECT_EQ(code_of([&] { evaluate_task(request); }), "");
 }
 
 TEST(TuneTexts, HeadsThatAreNewAndTextsThatAreCutAreWarnedOf) {
@@ -244,7 +244,7 @@ TEST(TuneTexts, HeadsThatAreNewAndTextsThatAreCutAreWarnedOf) {
   TrainTextsRequest request = training(tiny, tiny.sentences("train.csv", 6, 1), "out");
   request.steps = 1;
   request.texts.most_tokens = 5;
-  const TrainedTexts trained = tune_train(request);
+  const TrainedTexts trained = train_task(request);
   std::string codes;
   for (const base::Diagnostic& said : trained.warnings.all()) codes += said.code + " ";
   EXPECT_NE(codes.find("O1657"), std::string::npos) << codes;
@@ -256,7 +256,7 @@ TEST(TuneEval, EachRowHasAPredictionThatTheMeasuresAreOf) {
   const TinyModel tiny("predictions", "BertForSequenceClassification", 2);
   TextRequest request =
       tiny.request(tiny.file("rows.csv", "text,label\nword1 word2,1\nword3,0\nword4 word5 word6,1\n"));
-  const Evaluated answer = tune_eval(request);
+  const Evaluated answer = evaluate_task(request);
   ASSERT_EQ(answer.predictions.size(), 3U);
   const std::vector<std::string> truth{"LABEL_1", "LABEL_0", "LABEL_1"};
   double right = 0;
@@ -274,23 +274,23 @@ TEST(TuneEval, TheTokenizersLengthCutsTexts) {
   const TinyModel tiny("length");
   TinyModel::write(tiny.folder + "/tokenizer_config.json", R"({"model_max_length": 4})");
   TextRequest request = tiny.request(tiny.file("texts.txt", "word1 word2 word3 word4\n"));
-  EXPECT_EQ(tune_embed(request, Pool::kMean).texts.at(0).tokens, 4U);
+  EXPECT_EQ(embed_texts(request, Pool::kMean).texts.at(0).tokens, 4U);
   request.most_tokens = 6;
-  EXPECT_EQ(tune_embed(request, Pool::kMean).texts.at(0).tokens, 6U);
+  EXPECT_EQ(embed_texts(request, Pool::kMean).texts.at(0).tokens, 6U);
 }
 
 TEST(TuneTrain, WeightsOfAnotherStepThanTheStateAreRefused) {
   const TinyModel tiny("torn");
   TrainTextsRequest request = training(tiny, tiny.sentences("train.csv", 20, 3), "out");
   request.steps = 2;
-  tune_train(request);
+  train_task(request);
   const std::string weights = bytes_of(request.output + "/model.safetensors");
   request.output = (tiny.root / "other").string();
   request.steps = 3;
-  tune_train(request);
+  train_task(request);
   TinyModel::write(request.output + "/model.safetensors", weights);
   request.resume = true;
-  EXPECT_EQ(code_of([&] { tune_train(request); }), "O1655");
+  EXPECT_EQ(code_of([&] { train_task(request); }), "O1655");
 }
 
 // A real model, where ORRERY_CHECKPOINT names its folder.
@@ -301,7 +301,7 @@ TEST(RealCheckpoint, SentencesOfOneMeaningAreNearerThanOthers) {
   TextRequest request = tiny.request(tiny.file(
       "texts.txt", "A cat is sitting on the mat.\nThe cat sat on a mat.\nShares of the bank fell by nine per cent.\n"));
   request.checkpoint = folder;
-  const Embedded answer = tune_embed(request, Pool::kMean);
+  const Embedded answer = embed_texts(request, Pool::kMean);
   const auto cosine = [&](std::size_t a, std::size_t b) {
     double dot = 0, left = 0, right = 0;
     for (std::size_t i = 0; i < answer.width; ++i) {

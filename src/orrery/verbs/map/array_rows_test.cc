@@ -1,5 +1,5 @@
 // A simulated array that does a model's attention beside a chip.
-#include "orrery/verbs/map/array_rows.h"
+#include "orrery/inputs/layers/array_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,10 @@
-// The layers of a request: those of a model, of files, or of sizes; then read, searched and named.
+// Layers are gathered, read, fused, searched and named.
 #include "orrery/verbs/map/run.h"
 
 #include <algorithm>
-#include <deque>
-#include <map>
+#include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/limits/parallel.h"
@@ -22,6 +20,8 @@
 #include "orrery/inputs/layers/changed_tables.h"
 #include "orrery/inputs/layers/read_layers.h"
 #include "orrery/verbs/map/asked_layers.h"
+#include "orrery/verbs/map/layers/layer_selection.h"
+#include "orrery/verbs/map/layers/layer_tasks.h"
 #include "orrery/verbs/map/map_fused.h"
 
 namespace orrery::verbs {
@@ -494,55 +494,10 @@ void demand_no_choice(const MapRequest& request) {
       "let it choose first, then ask about one side alone: `--layer NAME --fuse-at LEVEL` and the options it shows");
 }
 
-// What a request asks about, not yet read.
-void gather_layers(const MapRequest& request, Layers& layers) {
-  demand_question(request);
-  const bool some = layers.how != nullptr && layers.how->as_scripts;
-  if (!request.fuse.level.empty() && !request.model.empty() && request.layer.empty() && !some)
-    base::fail("O1103", "--fuse-at is of one layer of a model, but none is named", {},
-               "name the product or the normalisation: `--layer Out`");
-  if (request.fuse.level.empty() && (request.fuse.reduction_free || request.fuse.whole || request.fuse.product_writes))
-    base::fail("O1103", "nothing says at which storage to fuse", {}, "name it: `--fuse-at LEVEL`");
-  const MapRunNamed named = sorted_out(request);
-  const std::vector<File> files = read_files(named.documents);
-  if (named.onnx.empty()) demand_templates(request, files);
-  const std::shared_ptr<const Chips> given = layers.how == nullptr ? nullptr : layers.how->chips;
-  const Chips read = given ? Chips() : load_chips(request.chips, !request.model.empty());
-  const Chips& chips = given ? *given : read;
-  if (!named.onnx.empty()) {
-    layers_of_onnx(request, named.onnx[0], chips, files, layers);
-  } else if (!request.gemms.empty()) {
-    layers_of_gemms(request, chips, files, layers);
-  } else if (request.model.empty()) {
-    layers_of_files(request, chips, files, layers);
-  } else {
-    layers_of_model(request, chips, files, layers);
-  }
-  for (const ChipFile& chip : chips) layers.warnings.append(chip.diagnostics);
-  keep_layer(request.layer, layers);
-  if (layers.how == nullptr && !request.overrides.empty()) {
-    Estimators estimators(request.estimators);
-    warn_of_changed_tables(
-        joined(for_role(chips, workload::OperatorRole::kMatmul), split_by_problem(files, request.templates).shared),
-        reading(request), estimators, layers.warnings);
-  }
-  if (layers.how == nullptr) return;
-  keep_layers(layers.how->only, layers);
-  if (layers.how->as_scripts) count_heads(layers);
-}
-
-std::vector<base::Input> inputs_of(const Layers& layers, std::vector<base::Input> read) {
-  if (layers.model) read.push_back(base::file_input(*layers.model));
-  for (const std::vector<base::Input>* more : {&layers.ignored, &layers.array, &layers.onnx})
-    read.insert(read.end(), more->begin(), more->end());
-  std::sort(read.begin(), read.end());
-  return read;
-}
-
 }  // namespace
 
 AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators& estimators) {
-  Layers layers;
+  GatheredLayers layers;
   layers.how = &how;
   gather_layers(request, layers);
   ReadLayers read = read_all(layers, request, estimators);
@@ -573,7 +528,7 @@ namespace {
 
 // `fused`: level and flags of each pair are chosen, and told there; null: as the request says.
 MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
-  Layers layers;
+  GatheredLayers layers;
   gather_layers(request, layers);
 
   MapOptions search = request.search;

@@ -19,8 +19,8 @@
 #include "orrery/verbs/train/plan_map_text.h"
 #include "orrery/verbs/train/plan_options.h"
 #include "orrery/verbs/train/plan_rows_options.h"
-#include "orrery/verbs/train/plan_search.h"
 #include "orrery/verbs/train/plans/plan_files.h"
+#include "orrery/verbs/train/plans/plan_search.h"
 #include "orrery/verbs/train/run.h"
 #include "orrery/verbs/train/table.h"
 

@@ -1,12 +1,10 @@
 #include "orrery/verbs/train/run.h"
-#include "orrery/verbs/train/repeated_arguments.h"
 
-#include <algorithm>
-#include <array>
-#include <set>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/numbers/content_hash.h"
@@ -21,19 +19,15 @@
 #include "orrery/formats/orrery/stacks.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/inputs/catalogue/catalogue.h"
-#include "orrery/inputs/systems/cluster_model.h"
-#include "orrery/inputs/systems/host_room.h"
+#include "orrery/inputs/systems/expected_error.h"
 #include "orrery/inputs/systems/host_share.h"
 #include "orrery/inputs/systems/this_machine.h"
-#include "orrery/verbs/train/degrees_left_open.h"
-#include "orrery/verbs/train/given_twice.h"
-#include "orrery/verbs/train/operator_times.h"
-#include "orrery/verbs/train/plan_search.h"
-#include "orrery/verbs/train/plans/plan_files.h"
+#include "orrery/verbs/train/operators/operator_times.h"
+#include "orrery/verbs/train/plans/plan_choice.h"
 #include "orrery/verbs/train/plans/plan_rows.h"
 #include "orrery/verbs/train/plans/row_setting.h"
+#include "orrery/verbs/train/setting.h"
 #include "orrery/verbs/train/software.h"
-#include "orrery/verbs/validate/expected_error.h"
 
 namespace orrery::verbs {
 namespace {
@@ -380,78 +374,12 @@ void check_utilisation(TrainedModel& trained, const std::shared_ptr<const base::
   found.throw_if_errors();
 }
 
-// Where operators' times are themselves searched or measured, and where only cp, or ep of a dense model, is left open.
-void take_smallest_degrees(const TrainRequest& request, const std::set<std::string>& set, const base::Limits& limits,
-                           TrainedModel& trained) {
-  const GivenDegrees given = given_degrees(request, set);
-  const ChosenDegrees chosen =
-      choose_degrees(trained.model, trained.system, trained.plan, given, base::Budget(limits), limits.threads);
-  trained.plan = chosen.plan;
-  trained.choices = chosen.possible ? chosen.tried : 0;
-  trained.all_choices = chosen.all;
-  trained.defaulted = open_degrees(given, trained.model.mixes());
-  if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave && set.count("interleave") == 0)
-    trained.defaulted.emplace_back("interleave");
-}
-
-std::string bounded_gap(double gap) {
-  return gap < 1 ? fmt::format("none is better by more than {:.2f} %", 100 * gap)
-                 : "how good the best is, is not known";
-}
-
-// A choice that time has ended: without a plan, or with the best so far.
-void say_early_end(TrainedModel& trained) {
-  if (trained.all_choices) return;
-  const std::string hint = "raise --time-limit, or give some of the degrees";
-  if (trained.choices == 0) {
-    base::Diagnostics found;
-    found
-        .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
-                                    fmt::join(trained.defaulted, ", ")))
-        .hint(hint);
-    found.throw_if_errors();
-  }
-  // What bounds prove holds without the enumeration that was asked for besides.
-  if (trained.search && !trained.search->top.empty() && trained.search->certificate.gap == 0) {
-    trained.warnings.warning("O1009", "the end came before every plan was evaluated: the answer is not certified")
-        .note("bounds prove it, as without `--certify`")
-        .hint(hint);
-    return;
-  }
-  trained.warnings
-      .warning("O1009",
-               fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
-      .note(trained.search ? fmt::format("{} plans were evaluated; {}", trained.search->certificate.evaluated,
-                                         bounded_gap(trained.search->certificate.gap))
-                           : fmt::format("{} that are possible were looked at", trained.choices))
-      .hint(hint);
-}
-
 // The products of a run on a chip are searched before the run is priced, side by side.
 void search_products(const ChipOperators& nests, const cluster::OperatorUses& uses, const TrainRequest& request) {
   std::vector<machine::MatrixProduct> products;
   for (const cluster::OperatorUse& use : uses)
     if (use.one.kind == machine::OperatorKind::kProduct) products.push_back(use.one.product);
   nests.prepare(products, request.searching);
-}
-
-// The array that does the attention of forward passes, where there is one.
-std::optional<AttentionArray> attention_array(const TrainRequest& request, TrainedModel& trained) {
-  if (request.attention_array.empty()) return std::nullopt;
-  const auto file = base::read_file(request.attention_array);
-  trained.inputs.push_back(base::file_input(*file));
-  std::sort(trained.inputs.begin(), trained.inputs.end());
-  AttentionArray array = read_attention_array(file);
-  auto& warning = trained.warnings.warning(
-      "O1906", fmt::format("the array of `{}` does attention forwards, the accelerators do it backwards, densely",
-                           request.attention_array));
-  note_lengths(array, "the model", trained.model.seq, trained.model.seq, warning);
-  warning.note(
-      fmt::format("a density of {:.4f} was simulated, and counts whether the mask is causal or not; memory, also of "
-                  "activations, is "
-                  "that of dense attention",
-                  array.density));
-  return array;
 }
 
 // What is known of the operators one by one, where it is asked for.
@@ -463,109 +391,6 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
   trained.searched = static_cast<base::Count>(operators.nests()->searched());
   trained.unproven = operators.nests()->unproven();
   warn_of_unproven(*operators.nests(), "the run", limits.stop != nullptr && limits.stop->load(), trained.warnings);
-}
-
-// What a request comes to before anything is chosen: model, system, what was said of the plan.
-struct Setting {
-  TrainRequest request;
-  std::optional<ThisMachine> here;
-  SystemReading machine;
-  std::shared_ptr<const base::SourceFile> measurements;
-  std::vector<machine::MeasuredProduct> products;  // of them
-  std::optional<AttentionArray> array;
-  std::set<std::string> asked;  // fields of the plan that options give,
-  std::set<std::string> set;    // or a file
-  std::string changed;          // a constant that measured runs had at another value: `plan.stack.traffic`; empty: none
-  base::Limits limits;
-  TrainedModel trained;
-};
-
-void read_model_and_system(const std::string& catalogue, SplitOverrides& overrides, Setting& setting) {
-  const TrainRequest& request = setting.request;
-  TrainedModel& trained = setting.trained;
-  const ModelFile model_file =
-      load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
-  if (request.system == kThisMachine) {
-    setting.here.emplace(request.limits.threads);
-    settle_here(request, overrides, trained.warnings);
-  }
-  setting.machine = setting.here
-                        ? with_chip(formats::orrery::read_system(catalogue, setting.here->document(), overrides.system),
-                                    request.chip, overrides.chip)
-                        : read_system(catalogue, request.system, overrides.system, request.chip, overrides.chip);
-  trained.warnings.append(model_file.diagnostics);
-  trained.warnings.append(setting.machine.warnings);
-  if (!request.measurements.empty()) setting.measurements = formats::yaml::read_file(request.measurements);
-  trained.inputs = inputs_of(request, {model_file.file, setting.measurements});
-  for (const auto* more : {&std::as_const(setting.machine).inputs, &model_file.ignored})
-    trained.inputs.insert(trained.inputs.end(), more->begin(), more->end());
-  const cluster::Description description = training_description(model_file.transformer, overrides.model);
-  bound_sizes(description, model_file, request);
-  TrainingModel model = training_model(model_file.transformer, description);
-  if (!sequence_given(request)) warn_of_default_sequence(model_file.transformer, trained.warnings);
-  warn_of_longer_table(model, model_file, request, trained.warnings);
-  trained.model = std::move(model.prepared);
-  trained.model.name = request.model;
-  trained.description = std::move(model.description);
-  trained.system = setting.machine.system;
-  if (setting.here) trained.system.name = kThisMachine;
-  trained.tokens = request.tokens;
-}
-
-// The fields of a file, its software among them unless an option names that.
-void take_plan_file(const TrainRequest& request, Setting& setting) {
-  cluster::Plan& plan = setting.trained.plan;
-  const cluster::Plan by_options = plan;
-  base::Input read;
-  setting.set = read_plan(request.plan_file, plan, read);
-  setting.trained.inputs.push_back(read);
-  if (!request.global_batch) lack_batch(setting.set);
-  const bool says_stack = std::any_of(setting.set.begin(), setting.set.end(),
-                                      [](const std::string& path) { return path.starts_with("stack."); });
-  if (!setting.trained.stack_given && !says_stack && plan.zero == 3) {
-    formats::orrery::take_stack(of_zero_3(catalogue_directory(), plan.stack), plan);
-    setting.set = read_plan(request.plan_file, plan, read);
-  }
-  if (setting.trained.stack_given) plan.stack = by_options.stack;
-  if (setting.trained.stack_given || request.overlap) plan.overlap = by_options.overlap;
-  setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
-}
-
-// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. What an
-// accelerator or its host holds and costs changes no time.
-std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan, TrainedModel& trained) {
-  cluster::Stack usual =
-      formats::orrery::load_stack(catalogue_directory(), cluster::name_of(trained.plan.stack.name, cluster::stacks()))
-          .stack;
-  suit_kernel(trained.system, usual);
-  const base::Fields now = cluster::fields(trained.plan.stack);
-  for (const base::Field& field : cluster::fields(usual))
-    if (plan.count(field.path) > 0 && find_field(now, field.path)->get() != field.get()) return "plan." + field.path;
-  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.price",
-                                                         "accelerator.host_memory"};
-  for (const base::Override& set : system)
-    if ((set.path.starts_with("accelerator.") || set.path.starts_with("calibration.")) &&
-        std::find(kTimeless.begin(), kTimeless.end(), set.path) == kTimeless.end())
-      return "system." + set.path;
-  return "";
-}
-
-// A network that is more than twice as fast or as slow as the one that was described; or nothing.
-std::string other_network(const TrainRequest& request, const base::Overrides& given, const cluster::System& system) {
-  const auto sets_network = [](const base::Override& set) { return set.path.starts_with("networks."); };
-  const auto first = std::find_if(given.begin(), given.end(), sets_network);
-  if (first == given.end() || request.system == kThisMachine) return "";
-  base::Overrides rest;
-  std::remove_copy_if(given.begin(), given.end(), std::back_inserter(rest), sets_network);
-  const collective::Fabric before =
-      formats::orrery::load_system(catalogue_directory(), request.system, rest).system.fabric;
-  const auto far = [](double a, double b) { return a > 2 * b || b > 2 * a; };
-  for (int level = 0; level < std::min(before.count, system.fabric.count); ++level) {
-    const collective::Network& was = before.levels[level];
-    const collective::Network& now = system.fabric.levels[level];
-    if (far(was.rate(), now.rate()) || far(was.latency_s, now.latency_s)) return "system." + first->path;
-  }
-  return before.count == system.fabric.count ? "" : "system." + first->path;
 }
 
 // How far off the prediction may be, or why nobody knows.
@@ -590,85 +415,6 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
   }
 }
 
-void read_setting(const TrainRequest& asked, Setting& setting) {
-  require(asked);
-  SplitOverrides overrides = split(asked);
-  setting.request = with_schedule(asked, overrides.plan);
-  const TrainRequest& request = setting.request;
-  TrainedModel& trained = setting.trained;
-  read_model_and_system(catalogue_directory(), overrides, setting);
-  refuse_given_twice(asked, overrides.plan);
-  settle_stack(request, overrides.plan, catalogue_directory(), trained);
-  if (!request.plan_file.empty()) take_plan_file(request, setting);
-  std::sort(trained.inputs.begin(), trained.inputs.end());
-  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
-  trained.plan = requested_plan(request, trained.plan);
-  base::Diagnostics found;
-  for (const base::Override& field : overrides.plan)
-    if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.asked.insert(field.path);
-  setting.set.insert(setting.asked.begin(), setting.asked.end());
-  found.throw_if_errors();
-  setting.changed = changed_constant(overrides.system, setting.set, trained);
-  if (setting.changed.empty()) setting.changed = other_network(request, overrides.system, trained.system);
-  check_interleaving(request, trained.plan);
-  check_chip(request, overrides.system, setting.machine, trained);
-  setting.limits = request.limits;
-  if (request.interruptible) setting.limits.stop = request.interruptible();
-  if (setting.measurements) setting.products = formats::orrery::read_measured_products(setting.measurements);
-  setting.array = attention_array(request, trained);
-}
-
-// Experts are asked of a dense model, whatever else is chosen.
-void refuse_experts_of_none(const TrainedModel& trained) {
-  if (trained.model.mixes() || trained.plan.ep <= 1) return;
-  base::Diagnostics found;
-  cluster::check(trained.model, trained.system, trained.plan, found);
-  for (const base::Diagnostic& each : found.all())
-    if (each.code == "O1314") throw base::InputError({each});
-}
-
-void warn_of_loose_limit(const TrainRequest& request, TrainedModel& trained) {
-  const double there = trained.system.accelerator.memory_bytes;
-  const double asked = request.plans.most_memory.value_or(0);
-  if (asked <= there) return;
-  trained.warnings
-      .warning("O1943", fmt::format("`--max-memory` of {:.4g} GB limits nothing: an accelerator of `{}` has {:.4g} GB",
-                                    asked / 1e9, trained.system.name, there / 1e9))
-      .hint("leave it out; other accelerators are another `--system`, or `--set system.accelerator.memory=SIZE`");
-}
-
-// What the plan leaves open.
-void choose_plan(Setting& setting) {
-  const TrainRequest& request = setting.request;
-  TrainedModel& trained = setting.trained;
-  const std::string slow_operators = setting.machine.chip ? fmt::format("the chip `{}`", setting.machine.chip->name())
-                                     : setting.here       ? "this machine"
-                                                          : "";
-  check_plan_question(request, trained.model, trained.system, slow_operators);
-  refuse_experts_of_none(trained);
-  warn_of_loose_limit(request, trained);
-  if (searches_plans(request, trained.model, setting.set, slow_operators)) {
-    const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products, setting.array);
-    search_plans(request, setting.set, operators.model(), setting.limits, trained);
-  } else {
-    const GivenDegrees given = given_degrees(request, setting.set);
-    if (given.gpus && !given.dp) refuse_too_many(trained, trained.plan.gpus, true);
-    take_smallest_degrees(request, setting.set, setting.limits, trained);
-    if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
-  }
-  check_overlap(request, setting.asked, setting.set, trained);
-  if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
-    trained.assumed.emplace_back("attention");
-  say_early_end(trained);
-  base::Diagnostics found;
-  cluster::check(trained.model, trained.system, trained.plan, found);
-  check_hosts(trained.model, trained.system, trained.plan, found);
-  if (found.has_errors() && chosen_in_vain(given_degrees(request, setting.set), found))
-    refuse_choice_of(trained.defaulted, found, said_conflict(trained));
-  found.throw_if_errors();
-  warn_of_software(trained, trained.warnings);
-}
-
 }  // namespace
 
 TrainedModel train(const TrainRequest& asked) {
@@ -691,7 +437,8 @@ TrainedModel train(const TrainRequest& asked) {
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   say_expected_error(setting, trained);
-  trained.host_share = host_share(trained, operators.model());
+  trained.host_share =
+      host_share(trained.model, trained.system, trained.plan, trained.iteration.iteration_s, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);
@@ -719,81 +466,6 @@ EvaluatedRows evaluate_plan_rows(const TrainRequest& asked, const PlanRowsInput&
   rows.problems.insert(rows.problems.begin(), setting.trained.warnings.all().begin(),
                        setting.trained.warnings.all().end());
   return rows;
-}
-
-TrainingCost training_cost(const TrainedModel& trained, double seconds) {
-  const cluster::System& system = trained.system;
-  TrainingCost cost;
-  const double hours = seconds / 3600;
-  const auto working = static_cast<double>(trained.plan.gpus);
-  cost.accelerator_hours = hours * (working + static_cast<double>(trained.plan.idle));
-  if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
-  if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu / 1000;
-  return cost;
-}
-
-std::vector<std::string> counted_undone(const TrainedModel& trained) {
-  std::vector<std::string> out;
-  const workload::PlainTransformer& sizes = trained.description.sizes;
-  if (trained.model.attention == cluster::Attention::kFlash && sizes.heads > 0) {
-    if (sizes.causal) out.emplace_back("attention that a causal mask hides");
-    if (sizes.window > 0 && sizes.windowed_layers > 0 && sizes.window < trained.model.seq)
-      out.emplace_back(sizes.chunked ? "attention outside of chunks" : "attention outside of windows");
-  }
-  if (trained.plan.lora_rank > 0) out.emplace_back("gradients of frozen matrices");
-  return out;
-}
-
-base::Diagnostic explain_no_fit(const TrainedModel& trained) {
-  const cluster::Memory& memory = trained.iteration.memory;
-  const cluster::Plan& plan = trained.plan;
-  const auto gb = [](double bytes) { return bytes / 1e9; };
-  base::Diagnostics found;
-  base::Diagnostic& no = found.error(
-      "O1373",
-      fmt::format("it does not fit: an accelerator would need {:.1f} GB and has {:.1f} GB, {:.1f} GB too little",
-                  gb(memory.total()), gb(trained.iteration.capacity_bytes), gb(trained.iteration.excess_bytes)));
-  std::array<std::pair<double, const char*>, 5> terms = {{{memory.weights, "weights"},
-                                                          {memory.gradients, "gradients"},
-                                                          {memory.optimizer, "optimiser"},
-                                                          {memory.activations, "activations"},
-                                                          {memory.buffers, "buffers"}}};
-  std::stable_sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string sum;
-  for (const auto& [bytes, term] : terms) sum += fmt::format("{}{} {:.1f}", sum.empty() ? "" : " + ", term, gb(bytes));
-  no.note(fmt::format("the largest term: {}", terms[0].second));
-  no.note(fmt::format("{} = {:.1f} GB", sum, gb(memory.total())));
-  if (trained.choices > 1 && !trained.iteration.fits)
-    no.note(fmt::format("none of {} choices of {} fits; this one lacks the least", trained.choices,
-                        fmt::join(trained.defaulted, ", ")));
-  const cluster::MemoryTerm largest = memory.largest();
-  const bool activations = largest == cluster::MemoryTerm::kActivations || largest == cluster::MemoryTerm::kBuffers;
-  if (activations && plan.recompute != cluster::Recompute::kFull) no.hint("recompute more: `--recompute full`");
-  if (activations && plan.tp > 1 && !plan.sequence_parallel) no.hint("spread them over tp: `--sequence-parallel`");
-  if (activations && plan.micro_batch > 1) no.hint("take a smaller `--micro-batch`");
-  if (!activations && plan.dp * plan.cp > 1 && plan.zero < 3)
-    no.hint(fmt::format("shard over dp: `--zero {}`", largest == cluster::MemoryTerm::kOptimizer && plan.zero < 1 ? 1
-                                                      : largest == cluster::MemoryTerm::kGradients && plan.zero < 2
-                                                          ? 2
-                                                          : 3));
-  if (plan.main_gradients_fp32) {
-    cluster::Plan narrow = plan;
-    narrow.main_gradients_fp32 = false;
-    const double bytes = cluster::memory(trained.model, narrow).in_use();
-    if (bytes <= trained.iteration.capacity_bytes)
-      no.hint(
-          fmt::format("add gradients up in 16 bits, as performance recipes do: with `--set "
-                      "plan.main_gradients_fp32=false` it is {:.1f} GB",
-                      gb(bytes)));
-  }
-  if (most_accelerators(trained.system) > 1)
-    no.hint("split the model further: larger `--tp` or `--pp`");
-  else
-    no.hint(
-        fmt::format("`{}` is one accelerator, over which nothing can be split: take a smaller model, a shorter "
-                    "`--seq`, or another `--system`",
-                    trained.system.name));
-  return no;
 }
 
 }  // namespace orrery::verbs

@@ -7,7 +7,7 @@
 #include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/pipeline/schedule.h"
-#include "orrery/verbs/train/degrees_left_open.h"
+#include "orrery/verbs/train/plans/open_degrees.h"
 
 namespace orrery::verbs {
 namespace {

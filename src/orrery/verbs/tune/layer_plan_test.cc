@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Plans : public testing::Test {
+class Plans : public ::testing::Test {
  protected:
   Plans() : folder_(fs::temp_directory_path() / ("orrery_plans_" + std::to_string(::getpid()))) {
     fs::remove_all(folder_);

@@ -1,4 +1,6 @@
-// A layer that this machine can run, from a model of the catalogue, a config.json, or plain sizes.
+// A layer that this machine can run, from a model of the catalogue, a config.json, or plain sizes. This folder has what
+// the verbs that run and tune a layer share; each is a folder below (`orrery tune run`, `bench`, `select`, `layouts`,
+// `ledger`).
 #pragma once
 
 #include <optional>

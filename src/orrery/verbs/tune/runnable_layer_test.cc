@@ -16,7 +16,7 @@ LayerRequest of(const std::string& model) {
 }
 
 // A model of the text of a config.json.
-class Config : public testing::Test {
+class Config : public ::testing::Test {
  protected:
   LayerRequest written(const std::string& text) { return of(folder_.write("config.json", text)); }
   base::Folder folder_;

@@ -3,14 +3,12 @@
 #include "orrery/verbs/validate/collectives.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "orrery/base/text/text.h"
 #include "orrery/formats/orrery/systems.h"
@@ -28,13 +26,6 @@ const std::vector<std::string> kColumns = {"system", "use",     "operation", "ra
                                            "bytes",  "seconds", "algorithm", "note"};
 constexpr std::array<std::string_view, 3> kAlgorithms = {"", "ring", "switch"};
 
-template <std::size_t n>
-std::optional<std::size_t> index(const std::array<std::string_view, n>& names, const std::string& text) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 class Row {
  public:
   Row(const MeasuredTable& table, const csv::Row& row, base::Diagnostics& found)
@@ -43,12 +34,12 @@ class Row {
   ValidatedCollective read() {
     ValidatedCollective point;
     point.system = cell("system").text;
-    point.use = static_cast<Use>(choice("use", kUses));
-    point.operation = static_cast<collective::Operation>(choice("operation", kOperations));
+    point.use = static_cast<Use>(choice(table_, cell("use"), kUses, found_));
+    point.operation = static_cast<collective::Operation>(choice(table_, cell("operation"), kOperations, found_));
     point.ranks = static_cast<int>(number("ranks", 2, 1 << 24));
     point.bytes = number("bytes", 1, 1e18);
     point.measured_s = number("seconds", 1e-9, 1e9);
-    point.algorithm = kAlgorithms[choice("algorithm", kAlgorithms)];
+    point.algorithm = kAlgorithms[choice(table_, cell("algorithm"), kAlgorithms, found_)];
     if (const csv::Cell* note = find("note")) point.note = note->text;
     return point;
   }
@@ -60,15 +51,6 @@ class Row {
     return &row_.cells[static_cast<std::size_t>(at - table_.columns.begin())];
   }
   const csv::Cell& cell(const std::string& column) const { return *find(column); }
-
-  template <std::size_t n>
-  std::size_t choice(const std::string& column, const std::array<std::string_view, n>& names) {
-    const csv::Cell& one = cell(column);
-    if (const auto found = index(names, one.text)) return *found;
-    found_.error("O1358", fmt::format("`{}` is not one of {}", one.text, fmt::join(names, ", ")),
-                 table_.document.place(one));
-    return 0;
-  }
 
   double number(const std::string& column, double least, double most) {
     const csv::Cell& one = cell(column);

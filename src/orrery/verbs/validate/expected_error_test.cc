@@ -1,4 +1,4 @@
-#include "orrery/verbs/validate/expected_error.h"
+#include "orrery/inputs/systems/expected_error.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <source_dir.h>
 
 #include "orrery/base/text/files_test_util.h"
+#include "orrery/verbs/validate/error_kinds.h"
 
 namespace orrery::verbs {
 namespace {

@@ -72,6 +72,15 @@ MeasuredTable read_measured_table(const std::string& path, const std::vector<std
   return table;
 }
 
+std::size_t choice(const MeasuredTable& table, const csv::Cell& cell, std::span<const std::string_view> names,
+                   base::Diagnostics& found) {
+  const auto at = std::find(names.begin(), names.end(), cell.text);
+  if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+  found.error("O1358", fmt::format("`{}` is not one of {}", cell.text, fmt::join(names, ", ")),
+              table.document.place(cell));
+  return 0;
+}
+
 std::vector<std::string> measured_tables(const std::string& folder, const std::vector<std::string>& only) {
   std::vector<std::string> known;
   std::error_code ignored;

@@ -1,7 +1,10 @@
 // A table of measurements in the catalogue: what it says of itself in comment lines, and its columns.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -21,6 +24,10 @@ struct MeasuredTable {
 // Finds what is missing or unknown (O1358), and rows of another length, which are left out.
 MeasuredTable read_measured_table(const std::string& path, const std::vector<std::string>& known,
                                   const std::vector<std::string>& prefixes, base::Diagnostics& found);
+
+// Which of `names` the cell has; 0 and O1358 where it has none.
+std::size_t choice(const MeasuredTable& table, const formats::csv::Cell& cell, std::span<const std::string_view> names,
+                   base::Diagnostics& found);
 
 // Paths of the tables in a folder of the catalogue, sorted; `only` keeps those of these names. Throws InputError O1359
 // for names that are none, with the nearest.

@@ -3,14 +3,12 @@
 #include "orrery/verbs/validate/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "orrery/base/text/text.h"
 #include "orrery/describe/machine/roofline.h"
@@ -143,16 +141,8 @@ class Table {
     if (column == "system.set") run.system_changes = cell.text;
     if (column == "memory_gib" && !cell.text.empty()) run.memory_bytes = number(cell) * 1024 * 1024 * 1024;
     if (column == "note") run.note = cell.text;
-    if (column == "use") {
-      const auto use = index_of_validate_run(kUses, cell.text);
-      if (!use) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kUses, ", ")));
-      run.use = static_cast<Use>(*use);
-    }
-    if (column == "measure") {
-      const auto measure = index_of_validate_run(kMeasures, cell.text);
-      if (!measure) return wrong(cell, fmt::format("`{}` is not one of {}", cell.text, fmt::join(kMeasures, ", ")));
-      run.measure = static_cast<Measure>(*measure);
-    }
+    if (column == "use") run.use = static_cast<Use>(choice(table_, cell, kUses, found_));
+    if (column == "measure") run.measure = static_cast<Measure>(choice(table_, cell, kMeasures, found_));
     if (column == "value") run.value = number(cell);
   }
 
@@ -193,22 +183,6 @@ double predicted(const cluster::Iteration& iteration, const cluster::Plan& plan,
       break;
   }
   return cluster::seconds_to_train(iteration, 1e12) * static_cast<double>(plan.gpus) / 3600;
-}
-
-namespace {
-
-int bits_of(machine::Precision precision) {
-  const double bytes = machine::bytes_per_element(precision);
-  return bytes < 1 ? 4 : bytes < 2 ? 8 : bytes < 4 ? 16 : 32;
-}
-
-}  // namespace
-
-RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
-  // A100-80GB is an A100; each TPU is a generation of its own.
-  const std::string& name = system.accelerator.name;
-  const std::string generation = name.starts_with("TPU-") ? name : name.substr(0, name.find('-'));
-  return {cluster::name_of(plan.stack.name, cluster::stacks()), generation, bits_of(plan.precision), model.mixes()};
 }
 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only) {

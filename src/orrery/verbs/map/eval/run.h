@@ -1,14 +1,10 @@
 // The cost of the mapping that documents give.
 #pragma once
 
-#include "orrery/inputs/inputs.h"
 #include "orrery/inputs/layers/map_model.h"
+#include "orrery/verbs/map/eval/request.h"
 
 namespace orrery::verbs {
-
-struct EvaluateRequest : DocumentRequest {
-  bool strict = false;  // the constraints must hold, too
-};
 
 // One layer. Throws IllegalMapping (evaluate_layer.h); InputError O1103 without files, O1107 for several problems, and
 // what the readers refuse.

@@ -32,14 +32,6 @@ void check_sizes(const std::vector<std::pair<std::string, masks::MaskShape>>& ma
   found.throw_if_errors();
 }
 
-void warn_outside(const MeasuredMask& mask, base::Diagnostics& warnings) {
-  if (mask.figures.kept_outside == 0) return;
-  warnings
-      .warning("O1819", fmt::format("`{}` keeps {} pairs of query and key that are not there", mask.name,
-                                    mask.figures.kept_outside))
-      .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
-}
-
 // Adds how the mask packs, by every scheme.
 void pack(const SparseMeasureRequest& request, const base::Budget& budget, LimitedSteps& steps, const masks::Mask& mask,
           std::vector<std::vector<masks::PackedScheme>>& packed) {
@@ -57,17 +49,13 @@ void measure_files(const SparseMeasureRequest& request, const base::Budget& budg
   const MaskFiles files = mask_files(request.mask);
   std::vector<std::pair<std::string, masks::MaskShape>> shapes;
   const auto read = [&](const std::string& path) {
-    std::vector<base::Input> inputs(1);
-    masks::Mask mask = read_mask(path, request.columns, inputs.data(), budget);
-    apply_valid(mask, with_valid(request.arrays, files, path), inputs);
-    out.inputs.insert(out.inputs.end(), inputs.begin(), inputs.end());
-    return mask;
+    return read_listed_mask(path, request.columns, request.arrays, files, out.inputs, budget);
   };
   const auto figures_of = [&](const std::string& path) {
     out.mask = read(path);
     shapes.emplace_back(path, out.mask.shape());
     out.masks.push_back({path, masks::measure(out.mask, request.defects, {}, budget)});
-    warn_outside(out.masks.back(), out.warnings);
+    warn_of_outside(path, out.masks.back().figures.kept_outside, out.warnings);
   };
   for (const std::string& path : files.masks)
     if (!steps.run(fmt::format("`{}` and what follows it", path), [&] { figures_of(path); })) return;
@@ -97,15 +85,6 @@ std::optional<base::Sample> timed(int repeat, LimitedSteps& steps, const std::st
   for (int i = 0; i < repeat; ++i)
     if (!steps.run(fmt::format("turns of {} from {} on", what, i + 1), once)) break;
   return seconds.empty() ? std::nullopt : std::optional(base::sample(seconds));
-}
-
-void check_same_shape(const masks::Mask& mask, const masks::AttentionInput& input, const std::string& path) {
-  const masks::MaskShape &a = mask.shape(), &b = input.shape;
-  if (a == b) return;
-  base::fail("O1803",
-             fmt::format("the mask `{}` is of {} x {} x {} x {} pairs, queries and keys are of {} x {} x {} x {}", path,
-                         a.batch, a.heads, a.rows, a.columns, b.batch, b.heads, b.rows, b.columns),
-             {}, "batch, heads, queries and keys must be the same");
 }
 
 }  // namespace
@@ -146,7 +125,7 @@ SparseMeasurement measure_sparse(const SparseMeasureRequest& request) {
       base::fail("O1816",
                  fmt::format("`{}` has {} masks, and the queries belong to one", request.mask, out.masks.size()), {},
                  "name the file of the mask");
-    check_same_shape(out.mask, read.input, request.mask);
+    check_same_shape(out.mask.shape(), read.input.shape, request.mask);
   }
   if (!out.masks.empty()) {
     out.measuring =

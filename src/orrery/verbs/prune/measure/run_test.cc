@@ -10,6 +10,7 @@
 #include <random>
 
 #include "orrery/formats/numpy/array.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/pack/run.h"
 

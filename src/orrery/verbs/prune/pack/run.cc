@@ -1,7 +1,5 @@
 #include "orrery/verbs/prune/pack/run.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "orrery/inputs/masks/sparse_folder.h"
@@ -11,16 +9,14 @@ namespace orrery::verbs {
 namespace {
 
 using base::Count;
+
 // What one mask comes to. Throws Unfinished where not every scheme could be packed.
 PackedMask packed(const SparsePackRequest& request, const std::string& path, const MaskFiles& all, double share,
                   const base::Budget& budget, SparsePack& out) {
-  base::Input input;
   SparseArrayFiles files;
   files.valid = request.valid;
   files.causal = request.causal;
-  masks::Mask mask = read_mask(path, request.columns, &input, budget);
-  out.inputs.push_back(input);
-  apply_valid(mask, with_valid(files, all, path), out.inputs);
+  const masks::Mask mask = read_listed_mask(path, request.columns, files, all, out.inputs, budget);
   const masks::Mask inside = masks::inside_valid(mask);
   PackedMask one;
   one.name = path;
@@ -28,11 +24,7 @@ PackedMask packed(const SparsePackRequest& request, const std::string& path, con
   one.kept = inside.kept();
   one.kept_outside = mask.kept() - one.kept;
   one.pairs = mask.valid_pairs();
-  if (one.kept_outside > 0)
-    out.warnings
-        .warning("O1819",
-                 fmt::format("`{}` keeps {} pairs of query and key that are not there", path, one.kept_outside))
-        .note("padding (`--valid`) and what lies beyond the diagonal (`--causal`) are left out of every figure");
+  warn_of_outside(path, one.kept_outside, out.warnings);
   const base::Budget own(budget, budget.seconds_left() * share);
   for (const std::string& name : masks::packing_names()) {
     masks::Packing* const packing = name == "orrery" ? &one.packing : nullptr;
@@ -42,37 +34,6 @@ PackedMask packed(const SparsePackRequest& request, const std::string& path, con
 }
 
 }  // namespace
-
-masks::PackArray pack_array(const std::string& text) {
-  Count sizes[3] = {};
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (int i = 0; i < 3; ++i) {
-    const auto [next, failure] = std::from_chars(at, end, sizes[i]);
-    if (failure != std::errc() || (i < 2 ? next == end || *next != 'x' : next != end))
-      base::fail("O1836", fmt::format("`{}` is no array", text), {},
-                 "write PE rows x PEs of a row x column ports, as 64x16x64, the published one");
-    at = next + 1;
-  }
-  const masks::PackArray array{sizes[0], sizes[1], sizes[2]};
-  base::Diagnostics found;
-  const auto within = [&](Count size, Count most, const char* what) {
-    if (size >= 1 && size <= most) return;
-    found.error("O1837", fmt::format("an array of {} {}: 1 to {} are modelled", size, what, most))
-        .hint("the published array is 64x16x64: PE rows, PEs of a row, column ports");
-  };
-  within(array.rows, masks::kMostPackRows, "PE rows");
-  within(array.pes, masks::kMostPackPes, "PEs a row");
-  within(array.ports, masks::kMostPackPorts, "column ports");
-  if (!found.has_errors() && array.ports < array.pes)
-    found.error("O1837", fmt::format("{} PEs a row and {} column ports", array.pes, array.ports))
-        .note(
-            "each PE of a row takes a port of its own, also when it is idle: the delays of the output chain add up "
-            "to ports - PEs")
-        .hint("give at least as many ports as PEs");
-  found.throw_if_errors();
-  return array;
-}
 
 SparsePack pack_sparse(const SparsePackRequest& request) {
   SparsePack out;

@@ -10,6 +10,7 @@
 #include "orrery/engines/masks/packing/array_run.h"
 #include "orrery/engines/masks/packing/control_words.h"
 #include "orrery/engines/masks/packing/latency.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/inputs/masks/sparse_golden_test_util.h"
 
 namespace orrery::verbs {

@@ -11,10 +11,10 @@
 
 #include "orrery/formats/numpy/array.h"
 #include "orrery/formats/sanger/load_balance_csv.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/inputs/masks/sparse_folder.h"
 #include "orrery/inputs/networks/text_run.h"
 #include "orrery/runtime/pruning/compared_attention.h"
-#include "orrery/verbs/prune/mask/run.h"
 
 namespace orrery::verbs {
 namespace {
@@ -68,7 +68,7 @@ class Runner {
         kind_(language_head_of(request.texts.checkpoint)),
         made_(open_checkpoint(request.texts.checkpoint, {kind_, {}}, request.texts.type, request.texts.seed)) {
     network::Description& d = made_.runnable.description;
-    if (kind_ == HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as tune_embed
+    if (kind_ == HeadKind::kNone) d.decoder.layers = 0, d.later.reset();  // as embed_texts
     pruned_ = open_pruning(request.texts.pruning, made_, Unclipped::kCalibrate);
     if (!pruned_.prunes()) {
       PruningRequest usual = request.texts.pruning;

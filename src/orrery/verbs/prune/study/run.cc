@@ -107,7 +107,7 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
     training.resume = request.resume && has_state(variant.folder);
     if (request.told)
       training.told = [&](const network::StepReport& step, std::int64_t of, double) { request.told(name, step, of); };
-    const TrainedTexts trained = tune_train(training);
+    const TrainedTexts trained = train_task(training);
     out.inputs.insert(out.inputs.end(), trained.inputs.begin(), trained.inputs.end());
     once(trained.warnings, out.warnings);
     variant.rule = trained.attention;
@@ -124,7 +124,7 @@ SparseStudy sparse_study(const SparseStudyRequest& request) {
       asked.rows = held.rows;
       asked.batch = request.texts.batch;
       asked.limits = left();
-      const Evaluated answer = tune_eval(asked);
+      const Evaluated answer = evaluate_task(asked);
       once(answer.warnings, out.warnings);
       variant.eval_seconds += answer.seconds;
       out.ended_early = out.ended_early || answer.ended_early;

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "orrery/base/numbers/count.h"
-#include "orrery/verbs/train/plan_search.h"
+#include "orrery/verbs/train/plans/plan_search.h"
 
 namespace orrery::sweep {
 

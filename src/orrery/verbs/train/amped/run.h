@@ -1,17 +1,12 @@
 // A training run by AMPeD's equations: its files in, its figures and its files out.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/numbers/content_hash.h"
-#include "orrery/base/text/override.h"
-#include "orrery/engines/amped/search.h"
-#include "orrery/formats/amped/amped_parameters.h"
 #include "orrery/inputs/output_file.h"
+#include "orrery/verbs/train/amped/answer.h"
+#include "orrery/verbs/train/amped/request.h"
 
 namespace orrery::verbs {
 

@@ -12,7 +12,7 @@
 #include "orrery/formats/json/json_document.h"
 #include "orrery/verbs/train/plans/plan_row_lines.h"
 #include "orrery/verbs/train/plans/row_setting.h"
-#include "orrery/verbs/train/plans/rows_that_lack.h"
+#include "orrery/verbs/train/plans/unsupported_rows.h"
 
 namespace orrery::verbs {
 
@@ -33,7 +33,7 @@ class PlanRows {
   std::string out;
   std::vector<base::Diagnostic> problems;  // the first ones
   std::uint64_t rows = 0, bad = 0;
-  RowsThatLack lacking;
+  UnsupportedRows lacking;
 
  private:
   // A field by which rows can differ, and what is known of it before a row is read.

@@ -55,7 +55,7 @@ EvaluatedRows evaluate_rows(const RowSetting& setting, const PlanRowsInput& inpu
   LinePieces pieces(input.name, input.path);
   std::vector<std::string> columns;
   bool started = false, headed = false, of_json = false;
-  RowsThatLack lacking;
+  UnsupportedRows lacking;
   std::deque<PlanRows> rows;  // one for each piece of a round: their memory serves all rounds
   const std::size_t side_by_side = 4 * static_cast<std::size_t>(base::thread_count(setting.limits.threads));
   for (bool more = true; more && !result.ended_early;) {

@@ -1,64 +1,10 @@
 // The operators of an encoder's layer measured on this machine, in as many layouts as matter (docs/model/tuning.md).
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/limits/budget.h"
-#include "orrery/runtime/kernels/types.h"
-#include "orrery/runtime/tuning/sizes.h"
-#include "orrery/verbs/tune/processor_share.h"
+#include "orrery/verbs/tune/bench/answer.h"
+#include "orrery/verbs/tune/bench/request.h"
 
 namespace orrery::verbs {
-
-struct TuneBenchRequest {
-  std::string model;  // catalogue name or path; empty: `sizes`
-  std::optional<base::Count> batch, seq;
-  std::string sizes;  // "H=16,B=8,...": Substation's letters; what is absent follows from the others, or has a default
-  std::string only;   // a kernel or a contraction; empty: all that a layer needs
-  std::string folder;
-  bool resume = false;
-  kernels::Type type = kernels::Type::kF32;  // or kBf16
-  base::Limits limits = {.memory = 0};
-  std::function<const std::atomic<bool>*()> interruptible;
-  std::function<void(const std::string&)> progress;
-};
-
-// One benchmark.
-struct Benched {
-  std::string name;
-  bool contraction = false;
-  base::Count configurations = 0;  // that there are
-  std::size_t measured = 0;        // of them, those whose time is known
-  std::size_t runs = 0;            // that these needed: configurations that run alike are run once
-  double best_ms = 0, worst_ms = 0;
-  std::string best;        // the fastest
-  double model_error = 0;  // relative, of a kernel's cost model
-};
-
-struct TunedBench {
-  tuning::Sizes sizes;
-  std::string processor, isa, dtype;
-  int threads = 0;
-  std::vector<Benched> benchmarks;
-  std::size_t resumed = 0;      // measurements that were there
-  double interval = 0;          // median over measurements: half the interval of the median, relative
-  double frequency_spread = 0;  // of a fixed piece of arithmetic, slowest to fastest, relative
-  ProcessorShare got;
-  // Of a whole layer: the best choice of layouts by what was measured, and what could be less by the models' errors.
-  double best_ms = 0, bound_ms = 0;
-  double built_in_ms = 0;  // the layer as it is built in, forward and backward
-  std::size_t rounds = 0;
-  bool complete = false;  // nothing that was not measured can win more than `kWorth` of the whole
-  bool ended_early = false;
-  base::Diagnostics warnings;
-};
-
-inline constexpr double kWorth = 0.003;
 
 // Throws InputError: what load_model does; O1740, O1741; O1742 for sizes that cannot be, O1743 for what is no kernel or
 // contraction, O1525 without memory. Warns: O1744 for what of the model the graph does not have,

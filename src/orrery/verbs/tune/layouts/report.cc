@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/present/text_table.h"
+#include "orrery/runtime/tuning/kernel_space.h"
 
 namespace orrery::verbs {
 namespace {

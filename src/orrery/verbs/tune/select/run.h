@@ -2,10 +2,6 @@
 // and what Substation's own search would have lost.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

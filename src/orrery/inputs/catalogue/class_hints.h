@@ -1,0 +1,14 @@
+// Classes that nobody knows, and that a file below the folder describes.
+#pragma once
+
+#include <vector>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+
+namespace orrery::verbs {
+
+// Of a folder only the files that lie in it are read. Where a class has no estimator (O1201) and a YAML file one folder
+// below the architecture's names it, a hint tells which file that is.
+std::vector<base::Diagnostic> with_class_hints(std::vector<base::Diagnostic> found);
+
+}  // namespace orrery::verbs

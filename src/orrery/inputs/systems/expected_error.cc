@@ -1,0 +1,154 @@
+// A kind with few rows borrows those of its software on other accelerators, or in other precisions, if any ran on its
+// own; the widest of them counts, since nothing says which is nearest. Of a run beyond what was measured nothing is
+// said: within a factor of two of the measured ranges errors of the rows do not grow, and further out there is no row
+// to tell. The kinds are computed when constants change (verbs/validate/error_kinds.h) and kept in the catalogue, so
+// that a prediction costs one small file.
+#include "orrery/inputs/systems/expected_error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "orrery/engines/cluster/model/names.h"
+#include "orrery/formats/csv/csv.h"
+#include "orrery/formats/yaml/node.h"
+
+namespace orrery::verbs {
+namespace {
+
+int bits_of(machine::Precision precision) {
+  const double bytes = machine::bytes_per_element(precision);
+  return bytes < 1 ? 4 : bytes < 2 ? 8 : bytes < 4 ? 16 : 32;
+}
+
+std::string in_words(const RunKind& kind, bool whole) {
+  std::string out = kind.stack;
+  if (whole) out += fmt::format(" on {} in {} bits", kind.accelerator, kind.bits);
+  return out + (kind.experts ? ", with experts" : "");
+}
+
+bool near(const Span& span, double value) {
+  return value >= span.least / kNear && value <= span.most * kNear;
+}
+
+// Why a run is not near, or nothing.
+std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
+  std::string out;
+  const auto tell = [&](const Span& span, double value, double unit, const char* what) {
+    if (near(span, value)) return;
+    const auto plain = [unit](double size) {
+      return size / unit < 1000 ? fmt::format("{:.3g}", size / unit) : fmt::format("{:.0f}", size / unit);
+    };
+    const std::string least = plain(span.least), most = plain(span.most);
+    out += fmt::format("{}{} {}, where {}", out.empty() ? "" : "; ", plain(value), what,
+                       least == most ? most + " were" : least + " to " + most + " were");
+  };
+  tell(sizes.accelerators, run.accelerators, 1, "accelerators");
+  tell(sizes.sequence, run.sequence, 1, run.sequence == 1 ? "token a sequence" : "tokens a sequence");
+  tell(sizes.parameters, run.parameters, 1e9, "B parameters");
+  return out;
+}
+
+// What was measured of a kind, or of its software where that is too little.
+struct Alike {
+  KindError error;
+  bool same = false;
+};
+
+std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& kind) {
+  Alike wide;
+  wide.error.sizes = MeasuredSizes::none();
+  bool as_few_bits = false, same_accelerator = false;
+  for (const KindError& one : kinds) {
+    if (one.kind == kind && one.runs >= kLeastRuns) return Alike{one, true};
+    if (one.kind.stack != kind.stack || one.kind.experts != kind.experts) continue;
+    as_few_bits |= one.kind.bits <= kind.bits;
+    same_accelerator |= one.kind.accelerator == kind.accelerator;
+    wide.error.percent = std::max(wide.error.percent, one.stated());
+    wide.error.runs += one.runs;
+    wide.error.sizes.widen(one.sizes);
+  }
+  // Runs in more bits say nothing of the work that fewer bits bring, nor those in 16 of products in 32; and of an
+  // accelerator on which none of this software ran nobody knows whether its data sheet keeps its promise.
+  if (wide.error.runs < kLeastRuns || !as_few_bits || !same_accelerator || kind.bits > 16) return std::nullopt;
+  return wide;
+}
+
+}  // namespace
+
+MeasuredSizes MeasuredSizes::none() {
+  constexpr Span kNone = {std::numeric_limits<double>::infinity(), 0};
+  return {kNone, kNone, kNone};
+}
+
+void MeasuredSizes::widen(const MeasuredSizes& by) {
+  for (const auto span : {&MeasuredSizes::accelerators, &MeasuredSizes::sequence, &MeasuredSizes::parameters}) {
+    (this->*span).least = std::min((this->*span).least, (by.*span).least);
+    (this->*span).most = std::max((this->*span).most, (by.*span).most);
+  }
+}
+
+RunKind kind_of(const cluster::Model& model, const cluster::System& system, const cluster::Plan& plan) {
+  // A100-80GB is an A100; each TPU is a generation of its own.
+  const std::string& name = system.accelerator.name;
+  const std::string generation = name.starts_with("TPU-") ? name : name.substr(0, name.find('-'));
+  return {cluster::name_of(plan.stack.name, cluster::stacks()), generation, bits_of(plan.precision), model.mixes()};
+}
+
+RunSizes sizes_of(const cluster::Model& model, const cluster::Plan& plan) {
+  return {static_cast<double>(plan.gpus), static_cast<double>(model.seq), cluster::parameters(model)};
+}
+
+std::vector<KindError> read_error_kinds(const std::string& directory) {
+  const std::string path = (std::filesystem::path(directory) / "validation/expected/kinds.csv").string();
+  base::Diagnostics found;
+  const formats::csv::Document document =
+      formats::csv::parse(formats::yaml::read_file(path), formats::csv::Comments::kHash, found);
+  std::vector<KindError> out;
+  for (std::size_t i = 1; i < document.rows.size(); ++i) {
+    const auto& cells = document.rows[i].cells;
+    const auto span = [&](std::size_t at) {
+      return Span{std::stod(cells.at(at).text), std::stod(cells.at(at + 1).text)};
+    };
+    try {
+      out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
+                     std::stoul(cells.at(4).text),
+                     std::stod(cells.at(5).text),
+                     {span(6), span(8), span(10)},
+                     std::stoul(cells.at(12).text),
+                     std::stod(cells.at(13).text)});
+    } catch (const std::exception&) {
+      found.error(
+          "O1358",
+          "a kind of runs is a row of fourteen cells: the kind, runs, per cent, what was measured, sources, and their "
+          "per cent",
+          document.place(document.rows[i]));
+    }
+  }
+  found.throw_if_errors();
+  return out;
+}
+
+std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind, const RunSizes& run) {
+  const std::string like = in_words(kind, true);
+  if (const std::optional<Alike> of = alike(kinds, kind))
+    return fmt::format("no measured run is near: {} ({})", far(of->error.sizes, run),
+                       of->same ? like : in_words(kind, false));
+  for (const KindError& one : kinds)
+    if (one.kind == kind)
+      return fmt::format("{} like this one {} measured, too few to say: {}, {:.1f} % off",
+                         one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs), one.runs == 1 ? "was" : "were",
+                         like, one.percent);
+  return fmt::format("no runs like this one were measured: {}", like);
+}
+
+std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind,
+                                            const RunSizes& run) {
+  const std::optional<Alike> of = alike(kinds, kind);
+  if (!of || !far(of->error.sizes, run).empty()) return std::nullopt;
+  return ExpectedError{of->error.stated(), of->error.runs,
+                       of->same ? in_words(kind, true) : in_words(kind, false) + ", other accelerators or precisions"};
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,40 @@
+// What `tune ledger` answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/numbers/count.h"
+#include "orrery/describe/machine/operator.h"
+#include "orrery/runtime/tuning/layer_operators.h"
+#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/verbs/tune/runnable_layer.h"
+
+namespace orrery::verbs {
+
+struct JudgedOperator {
+  tuning::LedgerRow row;
+  double seconds = 0;    // modelled
+  double intensity = 0;  // operations a byte
+  tuning::Efficiency at;
+};
+
+struct LedgerAnswer {
+  RunnableLayer layer;
+  tuning::LayerOptions options;
+  tuning::Ledger ledger;
+  std::vector<JudgedOperator> operators;
+  std::string machine;
+  bool measured = false;  // its peaks, by this run; else they are figures of the catalogue or a file
+  machine::Precision precision = machine::Precision::kFp32;
+  tuning::Rates peaks;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+
+  double seconds() const;  // of all operators, one after the other
+  double bytes(base::Count words) const { return static_cast<double>(words) * peaks.bytes_per_word; }
+};
+
+}  // namespace orrery::verbs
