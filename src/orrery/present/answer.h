@@ -12,8 +12,8 @@
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/limits/certificate.h"
-#include "orrery/base/limits/version.h"
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/version.h"
 #include "orrery/present/record.h"
 
 namespace orrery::verbs {

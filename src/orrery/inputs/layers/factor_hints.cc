@@ -6,8 +6,8 @@
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/engines/nest/model/model.h"
+#include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 #include "orrery/engines/nest/search/objective.h"
-#include "orrery/engines/nest/search/remainder/rest_search.h"
 
 namespace orrery::verbs {
 namespace {
@@ -35,7 +35,7 @@ void suggest_factors(const LayerQuestion& question, const MapOptions& options, c
   std::string with = "factors that leave a rest";
   if (rests) {
     after = nest::key_of(layer.objective,
-                         nest::improved_with_rests(model, question.space, layer.objective, *layer.optimum.mapping))[0];
+                         nest::improved_imperfect(model, question.space, layer.objective, *layer.optimum.mapping))[0];
   } else if (const auto glance = nest::glance_at_padding(model, question.space, layer.objective, awkward,
                                                          layer.optimum.evaluation, kMostSizes)) {
     after = nest::key_of(layer.objective, glance->evaluation)[0];

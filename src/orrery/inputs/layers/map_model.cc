@@ -25,6 +25,8 @@
 #include "orrery/engines/nest/search/imperfect/imperfect_search.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
+#include "orrery/inputs/layers/factor_hints.h"
+#include "orrery/inputs/layers/forced_choice.h"
 #include "orrery/inputs/layers/gathered_diagnostics.h"
 #include "orrery/inputs/layers/map_together.h"
 
@@ -214,91 +216,6 @@ class Together {
   std::mutex guard_;
   std::size_t waiting_ = 0, at_a_time_ = 1;
 };
-
-// Where other factors of awkward sizes gain more than this, it is said.
-constexpr double kWorthSaying = 0.05;
-constexpr std::size_t kMostSizes = 12;  // combinations that are looked at, where windows slide
-
-// "D 197 as 200, L 13 as 16"
-std::string sizes_text(const workload::Einsum& einsum, const std::vector<nest::Rounding>& rounded) {
-  std::string sizes;
-  for (const nest::Rounding& one : rounded)
-    sizes += fmt::format("{}{} {} as {}", sizes.empty() ? "" : ", ", einsum.dimensions[one.dimension].name, one.from,
-                         one.to);
-  return sizes;
-}
-
-// A glance at one layer: mappings near its own, so many and no more. What a search then finds may be better.
-void suggest_factors(const LayerQuestion& question, const MapOptions& options, const MappedLayer& layer,
-                     const std::vector<int>& awkward, base::Diagnostics& found) {
-  const nest::Model model(layer.einsum, layer.chip, options.model, layer.reuse);
-  const double before = nest::key_of(layer.objective, layer.optimum.evaluation)[0];
-  const bool rests = !model.shape().sliding;  // where windows slide, a glance takes too long
-  double after = before;
-  std::string with = "factors that leave a rest";
-  if (rests) {
-    after = nest::key_of(layer.objective,
-                         nest::improved_imperfect(model, question.space, layer.objective, *layer.optimum.mapping))[0];
-  } else if (const auto glance = nest::glance_at_padding(model, question.space, layer.objective, awkward,
-                                                         layer.optimum.evaluation, kMostSizes)) {
-    after = nest::key_of(layer.objective, glance->evaluation)[0];
-    with = sizes_text(layer.einsum, glance->rounded);
-  }
-  if (after >= before * (1 - kWorthSaying)) return;
-  found.warning("O1957", fmt::format("the sizes of `{}` divide badly", layer.name))
-      .note(fmt::format("with {} it costs {:.2f} times less, if not better", with, before / after))
-      .hint(rests ? "find the best of them with --factors imperfect, or round sizes up with --factors padded"
-                  : "round sizes up with --factors padded");
-}
-
-// Of proven answers only.
-void suggest_factors(const std::vector<LayerQuestion>& questions, const std::vector<std::size_t>& work,
-                     const MapOptions& options, int threads, MappedModel& result) {
-  std::vector<base::Diagnostics> said(work.size());
-  base::parallel_for(work.size(), threads, [&](std::size_t at) {
-    const MappedLayer& layer = result.layers[work[at]];
-    if (!layer.found() || !layer.optimum.certificate.optimal || layer.sparse) return;
-    const std::vector<int> awkward = nest::awkward_dimensions(layer.einsum);
-    if (!awkward.empty()) suggest_factors(questions[work[at]], options, layer, awkward, said[at]);
-  });
-  for (const base::Diagnostics& some : said) result.warnings.append(some);
-}
-
-}  // namespace
-
-Totals totals(const std::vector<MappedLayer>& layers, const std::vector<ArrayRow>& rows) {
-  Totals sum;
-  const auto add = [&sum](const auto& row, const auto& cost) {
-    const base::Count before = sum.cycles;
-    sum.energy_pj += static_cast<double>(row.instances) * cost.energy_pj;
-    base::Count cycles = 0;
-    if (__builtin_mul_overflow(row.instances, cost.cycles, &cycles))
-      refuse_total(fmt::format("the cycles of `{}`", row.name),
-                   fmt::format("{} instances * {} cycles", row.instances, cost.cycles),
-                   "use a smaller batch, fewer heads or smaller bounds");
-    if (__builtin_add_overflow(sum.cycles, cycles, &sum.cycles))
-      refuse_total("the cycles of all layers",
-                   fmt::format("{} cycles of the layers before `{}` + {} of it", before, row.name, cycles),
-                   "map fewer layers at a time, with --layer");
-    sum.edp_seed += static_cast<double>(row.instances) * cost.edp_j_cycles;
-  };
-  for (const MappedLayer& layer : layers)
-    if (layer.found()) add(layer, layer.optimum.evaluation);
-  for (const ArrayRow& row : rows) add(row, row);
-  sum.edp_j_cycles = sum.energy_pj * static_cast<double>(sum.cycles) / 1e12;
-  return sum;
-}
-
-Totals times(const Totals& block, base::Count blocks) {
-  Totals all;
-  all.energy_pj = block.energy_pj * static_cast<double>(blocks);
-  if (__builtin_mul_overflow(block.cycles, blocks, &all.cycles))
-    refuse_total("the cycles of the model", fmt::format("{} blocks * {} cycles", blocks, block.cycles),
-                 "use fewer blocks, or read the figures of one block");
-  all.edp_j_cycles = all.energy_pj * static_cast<double>(all.cycles) / 1e12;
-  all.edp_seed = block.edp_seed * static_cast<double>(blocks);
-  return all;
-}
 
 // O2039, of what is asked beside the best mapping.
 void require_plain(const std::vector<LayerQuestion>& questions, const MapOptions& options) {

@@ -39,4 +39,8 @@ masks::PackArray pack_array(const std::string& text) {
   return array;
 }
 
+std::string array_text(const masks::PackArray& array) {
+  return fmt::format("{}x{}x{}", array.rows, array.pes, array.ports);
+}
+
 }  // namespace orrery::verbs

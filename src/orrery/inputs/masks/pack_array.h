@@ -11,4 +11,7 @@ namespace orrery::verbs {
 // O1837 (sizes that no array has, or that are not modelled).
 masks::PackArray pack_array(const std::string& text);
 
+// The text of an array: what pack_array() reads.
+std::string array_text(const masks::PackArray& array);
+
 }  // namespace orrery::verbs

@@ -13,6 +13,7 @@ namespace orrery::verbs {
 struct EstimatedChip {
   std::vector<energy::EstimatedComponent> components;
   std::string flattened;            // flattened_architecture.yaml: what was estimated
+  std::vector<std::string> compat;  // originals whose defects are reproduced
   std::vector<base::Input> inputs;  // files and overrides
   base::Diagnostics warnings;
 };

@@ -7,14 +7,6 @@
 
 namespace orrery::verbs {
 
-struct EstimatedChip {
-  std::vector<energy::EstimatedComponent> components;
-  std::string flattened;            // flattened_architecture.yaml: what was estimated
-  std::vector<base::Input> inputs;  // files and overrides
-  std::vector<std::string> compat;  // originals whose defects are reproduced
-  base::Diagnostics warnings;
-};
-
 // Problems, mappings and an ERT among the files are left aside. Throws InputError: O1103 without files or chips, O1003
 // without an architecture, O0610 for a chip that comes with its ERT and without what estimates need, and what the
 // readers and estimators refuse.

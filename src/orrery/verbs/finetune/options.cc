@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/cli/prediction_options.h"
 #include "orrery/cli/pruning_options.h"
 #include "orrery/cli/run_verb.h"
@@ -109,7 +110,7 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
   return answer<Embedded>(console, options.request, tune_embed_document,
-                          [&](Run&) { return tune_embed(options.request, pool.value_or(Pool::kMean)); });
+                          [&](Run&) { return embed_texts(options.request, pool.value_or(Pool::kMean)); });
 }
 
 int run_tune_generate(const Arguments& arguments, Console& console) {
@@ -123,7 +124,7 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
   return answer<Generated>(console, options.request, tune_generate_document,
-                           [&](Run&) { return tune_generate(options.request, most.value_or(32)); });
+                           [&](Run&) { return generate_texts(options.request, most.value_or(32)); });
 }
 
 int run_tune_eval(const Arguments& arguments, Console& console) {
@@ -139,7 +140,7 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--data");
   return answer<Evaluated>(console, options.request, tune_eval_document,
-                           [&](Run&) { return tune_eval(options.request); });
+                           [&](Run&) { return evaluate_task(options.request); });
 }
 
 int run_tune_train(const Arguments& arguments, Console& console) {
@@ -161,9 +162,11 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
   real(line, "--rate,--learning-rate", rate, "The largest learning rate; default 5e-5", 10);
   line.count("--warmup,--warmup-steps", request.warmup, "Steps in which the rate rises to it; default 0", kMostSize);
-  real(line, "--warmup-ratio", warmup_share, "Share of all steps in which the rate rises to it, instead of --warmup", 1);
+  real(line, "--warmup-ratio", warmup_share, "Share of all steps in which the rate rises to it, instead of --warmup",
+       1);
   real(line, "--weight-decay", decay, "Weight decay of AdamW, decoupled; default 0", 10);
-  real(line, "--clip,--max-grad-norm", clip, "Largest norm of the gradients, which are scaled down to it; 0: any; default 1", 1e9);
+  real(line, "--clip,--max-grad-norm", clip,
+       "Largest norm of the gradients, which are scaled down to it; 0: any; default 1", 1e9);
   real(line, "--beta1", beta1, "First moment's decay of AdamW; default 0.9", 0.999999);
   real(line, "--beta2", beta2, "Second moment's decay of AdamW; default 0.999", 0.9999999);
   real(line, "--epsilon", epsilon, "Epsilon of AdamW; default 1e-8", 1);
@@ -198,7 +201,7 @@ int run_tune_train(const Arguments& arguments, Console& console) {
       run.show("step {} of {}: loss {:.4f}, rate {:.2e}, {:.0f} s left", step.step, of, step.loss, step.rate,
                seconds_left);
     };
-    return tune_train(request);
+    return train_task(request);
   });
 }
 

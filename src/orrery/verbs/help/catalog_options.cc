@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/catalogue/model_facts.h"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/command_line.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/verbs/help/verbs_json.h"

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
@@ -108,7 +109,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
   line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   line.count("--batch", options.request.batch, "Sequences at a time; default 1");
-  line.meant("--phase", "NAME", "Phase of a model: prefill (default), decode (one token after a cache), verify (drafted tokens)",
+  line.meant("--phase", "NAME",
+             "Phase of a model: prefill (default), decode (one token after a cache), verify (drafted tokens)",
              [&options](const std::string& text) {
                static const std::vector<std::string> names = {"prefill", "decode", "verify"};
                if (std::find(names.begin(), names.end(), text) == names.end())
@@ -127,14 +129,15 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
   line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
               "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
-  line.meant("--fuse", "NAME",
-             "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
-             [&options](const std::string& text) {
-               if (text != "auto")
-                 misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
-                        "write `--fuse auto`, or `--fuse-at LEVEL` for one storage");
-               options.choose_fusion = true;
-             });
+  line.meant(
+      "--fuse", "NAME",
+      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
+      [&options](const std::string& text) {
+        if (text != "auto")
+          misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
+                 "write `--fuse auto`, or `--fuse-at LEVEL` for one storage");
+        options.choose_fusion = true;
+      });
   line.offer("--fuse", {"auto"});
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
@@ -156,7 +159,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--why", options.request.search.why, "CHOICE",
             "Force a choice, such as Scratchpad.E=4, and say what it costs");
   line.meant("--factors", "NAME",
-             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles may leave a remainder",
+             "perfect (default): tiles divide each size; padded: sizes are rounded up where it pays; imperfect: tiles "
+             "may leave a remainder",
              [&options](const std::string& text) { options.request.search.factors = factors(text); });
   line.offer("--factors", {"perfect", "padded", "imperfect"});
   line.meant_each("--pad", "DIM=SIZE",

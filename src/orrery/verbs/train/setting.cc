@@ -11,9 +11,9 @@
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text_file.h"
-#include "orrery/engines/cluster/model/abilities.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/formats/orrery/stacks.h"
@@ -137,11 +137,11 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
                         return set.path == "zero" && set.value == "3";
                       });
   if (!named && zero_3) stack = of_zero_3(catalogue, stack);
-  if (!named && of_zero_3(catalogue, stack).name != stack.name) stack.lacks |= cluster::ability("zero_3");
+  if (!named && of_zero_3(catalogue, stack).name != stack.name) stack.lacks |= cluster::feature("zero_3");
   formats::orrery::take_stack(stack, trained.plan);
   suit_kernel(trained.system, trained.plan.stack);
   // What the software does where no schedule is said.
-  if ((stack.lacks & cluster::ability("1f1b")) != 0 && (stack.lacks & cluster::ability("gpipe")) == 0 &&
+  if ((stack.lacks & cluster::feature("1f1b")) != 0 && (stack.lacks & cluster::feature("gpipe")) == 0 &&
       !request.interleave)
     trained.plan.schedule = cluster::Schedule::kGpipe;
   if (!request.overlap) return;

@@ -29,15 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kMeasures = {
     "iteration_s", "mfu", "hfu", "tflops_per_gpu", "tokens_per_s", "gpu_hours_per_trillion_tokens"};
-const std::vector<std::string> kValidateRunColumns = {"row", "use", "model", "system", "measure", "value", "note"};
-
-template <std::size_t n>
-std::optional<std::size_t> index_of_validate_run(const std::array<std::string_view, n>& names,
-                                                 const std::string& text) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
+const std::vector<std::string> kRunColumns = {"row", "use", "model", "system", "measure", "value", "note"};
 
 // Models, systems and stacks are read once, however many rows name them.
 class Known {
@@ -82,8 +74,7 @@ class Table {
   Table(const std::string& path, Known& catalogue, base::Diagnostics& found)
       : catalogue_(catalogue),
         found_(found),
-        table_(read_measured_table(path, kValidateRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {
-  }
+        table_(read_measured_table(path, kRunColumns, {"model.", "plan.", "system.set", "memory_gib"}, found)) {}
 
   MeasuredSet read() {
     set_ = {table_.name, table_.title, table_.source, table_.licence, table_.calculon, {}};

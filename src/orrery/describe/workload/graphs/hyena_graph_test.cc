@@ -19,7 +19,7 @@ HyenaShape published() {
   return shape;
 }
 
-const Kernel& named(const KernelGraph& graph, const std::string& name) {
+const Kernel& kernel_named(const KernelGraph& graph, const std::string& name) {
   return *std::find_if(graph.kernels.begin(), graph.kernels.end(),
                        [&](const Kernel& kernel) { return kernel.name == name; });
 }
@@ -29,13 +29,13 @@ TEST(HyenaGraph, ALayerOf256KTokensHasTheKernelsAndBytesThatArePublished) {
   const KernelGraph graph = hyena_graph(published());
   EXPECT_EQ(graph.kernels.size(), 38U) << "three projections, six transforms of five steps, three products, two layers";
   EXPECT_EQ(graph.edges.size(), 37U);
-  const Kernel& query = named(graph, "Q");
+  const Kernel& query = kernel_named(graph, "Q");
   EXPECT_EQ(query.outer, 2);
   EXPECT_EQ(query.m, 16);
   EXPECT_EQ(query.k, 32);
   EXPECT_EQ(query.input_bytes, 16777216);
   EXPECT_EQ(query.second_bytes, 2048);
-  const Kernel& step = named(graph, "QKi_stage4");
+  const Kernel& step = kernel_named(graph, "QKi_stage4");
   EXPECT_EQ(step.m, 32);
   EXPECT_EQ(step.k, 32);
   EXPECT_EQ(step.n, 16384);
@@ -44,9 +44,9 @@ TEST(HyenaGraph, ALayerOf256KTokensHasTheKernelsAndBytesThatArePublished) {
   EXPECT_EQ(step.sram_extra_bytes, 16777216);
   EXPECT_EQ(step.dram_extra_bytes, 16777216);
   EXPECT_TRUE(step.skip_weight);
-  EXPECT_EQ(named(graph, "interVmultiply").m, 524288);
-  EXPECT_EQ(named(graph, "FFN0").m, 128);
-  EXPECT_EQ(named(graph, "FFN1").input_bytes, 67108864);
+  EXPECT_EQ(kernel_named(graph, "interVmultiply").m, 524288);
+  EXPECT_EQ(kernel_named(graph, "FFN0").m, 128);
+  EXPECT_EQ(kernel_named(graph, "FFN1").input_bytes, 67108864);
 }
 
 TEST(HyenaGraph, EveryEdgeLeadsForwardAndEverythingEndsInTheNetwork) {
@@ -86,8 +86,8 @@ TEST(HyenaGraph, ChipsShareTheChannelsAndGatherThemOnce) {
   HyenaShape shape = published();
   shape.chips = 8;
   const KernelGraph graph = hyena_graph(shape);
-  EXPECT_EQ(named(graph, "Q_stage0").inputs, 4);
-  EXPECT_EQ(named(graph, "Q_stage0").sram_extra_bytes, 16777216 / 8.0);
+  EXPECT_EQ(kernel_named(graph, "Q_stage0").inputs, 4);
+  EXPECT_EQ(kernel_named(graph, "Q_stage0").sram_extra_bytes, 16777216 / 8.0);
   double gathered = 0;
   for (const KernelEdge& edge : graph.edges) gathered += edge.communication_bytes;
   EXPECT_EQ(gathered, 16777216) << "the stream, before the network";

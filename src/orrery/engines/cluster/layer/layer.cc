@@ -40,7 +40,7 @@
 #include "orrery/describe/collective/collective.h"
 #include "orrery/engines/cluster/layer/eager_experts.h"
 #include "orrery/engines/cluster/layer/layer_communication.h"
-#include "orrery/engines/cluster/layer/layer_operators.h"
+#include "orrery/engines/cluster/layer/operators_of_layer.h"
 
 namespace orrery::cluster {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "orrery/describe/collective/collective.h"
-#include "orrery/engines/cluster/layer/layer_operators.h"
+#include "orrery/engines/cluster/layer/operators_of_layer.h"
 
 namespace orrery::cluster {
 namespace {

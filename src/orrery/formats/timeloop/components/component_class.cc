@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {

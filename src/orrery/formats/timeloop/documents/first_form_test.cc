@@ -26,7 +26,7 @@ arch : {
 const std::string kFirstFormProblem =
     "problem : { R = 1; S = 1; P = 56; Q = 56; C = 2; K = 256; N = 1; Wstride = 1; };\n";
 
-Specification read(const std::string& text, const std::string& name = "old.cfg") {
+Specification read_first_form(const std::string& text, const std::string& name = "old.cfg") {
   return Documents::gather({source(text, name)}, {}).read();
 }
 
@@ -37,7 +37,7 @@ bool said(const Specification& specification, const char* code) {
 }
 
 TEST(FirstForm, StoragesAreLevelsInnermostFirst) {
-  const Specification all = read(kChip + kFirstFormProblem);
+  const Specification all = read_first_form(kChip + kFirstFormProblem);
   const machine::Chip& chip = *all.chip;
   ASSERT_EQ(chip.storages.size(), 3u);
   EXPECT_EQ(chip.storages[0].name, "RegisterFile");
@@ -54,14 +54,14 @@ TEST(FirstForm, StoragesAreLevelsInnermostFirst) {
 // Ratios of Eyeriss: 1 at 0.5 KiB and 6 at 100 KiB for 16 bit, 200 at the DRAM, 1 a multiplication; all in proportion
 // to the width of an access.
 TEST(FirstForm, EnergiesAreRatiosToAMultiplicationOf16Bit) {
-  const Specification all = read(kChip + kFirstFormProblem);
+  const Specification all = read_first_form(kChip + kFirstFormProblem);
   EXPECT_DOUBLE_EQ(all.chip->storages[0].energy.read_pj, 1);
   EXPECT_NEAR(all.chip->storages[1].energy.write_pj, 4 * (1 + 5 * 127.5 / 99.5), 1e-12);
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.update_pj, 200);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 1);
   EXPECT_TRUE(said(all, "O2032"));
   const Specification narrow =
-      read(replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") +
+      read_first_form(replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") +
            kFirstFormProblem);
   EXPECT_DOUBLE_EQ(narrow.chip->compute.compute_pj, 0.25);
 }
@@ -71,7 +71,7 @@ TEST(FirstForm, GivenEnergiesCount) {
   text = replaced(text, "sizeKB = 128;", "sizeKB = 128; vector_access_energy = 3;");
   text = replaced(text, "technology = \"DRAM\";", "technology = \"DRAM\"; vector_access_energy = 90;");
   text = replaced(text, "meshX = 16; };\n  storage", "meshX = 16; energy = 0.75; };\n  storage");
-  const Specification all = read(text + kFirstFormProblem);
+  const Specification all = read_first_form(text + kFirstFormProblem);
   EXPECT_DOUBLE_EQ(all.chip->storages[0].energy.read_pj, 0.5);
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.read_pj, 90);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 0.75);
@@ -80,7 +80,7 @@ TEST(FirstForm, GivenEnergiesCount) {
 
 TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
   const Specification all =
-      read(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kFirstFormProblem);
+      read_first_form(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kFirstFormProblem);
   const auto& warnings = all.diagnostics.all();
   const auto mixed =
       std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.code == "O2032"; });
@@ -89,7 +89,7 @@ TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
 }
 
 TEST(FirstForm, AProblemWithoutAShapeIsAConvolution) {
-  const Specification all = read(kChip + kFirstFormProblem);
+  const Specification all = read_first_form(kChip + kFirstFormProblem);
   EXPECT_EQ(all.problem->einsum.dimensions.size(), 7u);
   EXPECT_EQ(all.problem->einsum.operations(), 56 * 56 * 2 * 256);
   EXPECT_TRUE(said(all, "O2033"));
@@ -101,14 +101,14 @@ mapspace = { template = "uber"; constraints = "two";
   constraints_one = ( { target = "DRAM"; type = "temporal"; factors = "K1"; } );
   constraints_two = ( { target = "GlobalBuffer"; type = "datatype"; keep = [ "Inputs" ]; bypass = [ "Weights" ]; } ); };
 )";
-  const Specification all = read(kChip + kFirstFormProblem + lists);
+  const Specification all = read_first_form(kChip + kFirstFormProblem + lists);
   int of_buffer = 0;
   for (const nest::Constraint& one : all.problem->space.constraints)
     of_buffer += one.kind == nest::Constraint::Kind::kKeep && one.level == 1 ? 1 : 0;
   EXPECT_EQ(of_buffer, 2);
   EXPECT_FALSE(said(all, "O0513"));
   const base::Codes codes =
-      base::codes_of([&] { read(kChip + kFirstFormProblem + replaced(lists, "\"two\"", "\"three\"")); });
+      base::codes_of([&] { read_first_form(kChip + kFirstFormProblem + replaced(lists, "\"two\"", "\"three\"")); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0500") != codes.end());
 }
 
@@ -119,7 +119,7 @@ mapping = ( { target = 0; type = "temporal"; factors = "P8 C2 K16"; permutation 
             { target = 1; type = "temporal"; factors = "Q7 K2"; permutation = "KQRSPCN"; },
             { target = 2; type = "temporal"; factors = "P7 Q4"; permutation = "PQRSCKN"; } );
 )";
-  const Specification all = read(kChip + kFirstFormProblem + mapping);
+  const Specification all = read_first_form(kChip + kFirstFormProblem + mapping);
   ASSERT_TRUE(all.mapping);
   const int p = all.problem->einsum.dimension_index("P");
   EXPECT_EQ(all.mapping->levels[0].temporal[p], 8);
@@ -128,7 +128,7 @@ mapping = ( { target = 0; type = "temporal"; factors = "P8 C2 K16"; permutation 
 
 TEST(FirstForm, ErrorsPointIntoTheFile) {
   try {
-    read(replaced(kChip, "sizeKB = 128;", "sizeKB = -1;") + kFirstFormProblem);
+    read_first_form(replaced(kChip, "sizeKB = 128;", "sizeKB = -1;") + kFirstFormProblem);
     FAIL();
   } catch (const base::InputError& error) {
     const auto& found = error.diagnostics;
@@ -137,7 +137,7 @@ TEST(FirstForm, ErrorsPointIntoTheFile) {
     EXPECT_EQ(negative->primary.where.line, 6);
     EXPECT_EQ(negative->primary.where.column, 39);
   }
-  const base::Codes codes = base::codes_of([&] { read("arch = { storage = ( ); };\n" + kFirstFormProblem); });
+  const base::Codes codes = base::codes_of([&] { read_first_form("arch = { storage = ( ); };\n" + kFirstFormProblem); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0302") != codes.end());
 }
 
@@ -146,7 +146,7 @@ TEST(FirstForm, YamlSaysTheSame) {
       "arch:\n  arithmetic: {instances: 4, word_bits: 16}\n"
       "  storage: [{name: Buffer, sizeKB: 1}, {name: DRAM, technology: DRAM}]\n"
       "problem: {shape: cnn-layer, R: 1, S: 1, P: 4, Q: 4, C: 4, K: 4, N: 1}\n";
-  EXPECT_EQ(read(yaml, "old.yaml").chip->storages.size(), 2u);
+  EXPECT_EQ(read_first_form(yaml, "old.yaml").chip->storages.size(), 2u);
 }
 
 // `latency: 5ns` of version 0.2 and 0.3, and no clock at all.
@@ -156,14 +156,14 @@ TEST(FirstForm, TheClockOfAnOldDescriptionIsItsLatency) {
       "    local:\n    - {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 16}}\n"
       "    - {name: MAC, class: intmac, attributes: {datawidth: 16}}\n"
       "problem: {shape: cnn-layer, R: 1, S: 1, P: 4, Q: 4, C: 4, K: 4, N: 1}\n";
-  EXPECT_DOUBLE_EQ(read(chip, "a.yaml").chip->cycle_seconds, 2e-9);
-  EXPECT_TRUE(said(read(chip, "a.yaml"), "O2044"));
+  EXPECT_DOUBLE_EQ(read_first_form(chip, "a.yaml").chip->cycle_seconds, 2e-9);
+  EXPECT_TRUE(said(read_first_form(chip, "a.yaml"), "O2044"));
   const std::string without = replaced(chip, ", latency: 2ns", "");
-  EXPECT_EQ(base::codes_of([&] { read(without, "a.yaml"); }), base::Codes{"O0601"});
+  EXPECT_EQ(base::codes_of([&] { read_first_form(without, "a.yaml"); }), base::Codes{"O0601"});
   ReadOptions priced;
   priced.mapped = false;
   EXPECT_DOUBLE_EQ(Documents::gather({source(without, "a.yaml")}, priced).read().chip->cycle_seconds, 5e-9);
-  EXPECT_EQ(base::codes_of([&] { read(replaced(chip, "0.3", "0.4"), "a.yaml"); }), base::Codes{"O0601"});
+  EXPECT_EQ(base::codes_of([&] { read_first_form(replaced(chip, "0.3", "0.4"), "a.yaml"); }), base::Codes{"O0601"});
 }
 
 // A folder of results may stand beside the chip's own files.

@@ -1,5 +1,7 @@
 #include "orrery/verbs/accelerator/bench/report.h"
 
+#include "orrery/base/text/text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

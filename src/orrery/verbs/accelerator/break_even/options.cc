@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/break_even/report.h"
 
@@ -49,9 +50,11 @@ struct Given {
 
 void declare_questions(CommandLine& line, Given& given, std::string& pytorch) {
   line.group("What is measured: lists with commas");
-  line.meant_each("--lengths", "N,N", "Lengths of the sequences, in tokens; default 128,256,512,1024,2048", true, [&](const std::string& text) {
-    add(given.lengths, number_of<Count>("--lengths", text, 1, kMostTokens, fmt::format("1 to {}", kMostTokens)));
-  });
+  line.meant_each("--lengths", "N,N", "Lengths of the sequences, in tokens; default 128,256,512,1024,2048", true,
+                  [&](const std::string& text) {
+                    add(given.lengths,
+                        number_of<Count>("--lengths", text, 1, kMostTokens, fmt::format("1 to {}", kMostTokens)));
+                  });
   line.meant_each("--densities", "SHARE,SHARE", "Shares of the pairs that are kept; default 0.05,0.12,0.25,0.5", true,
                   [&](const std::string& text) {
                     add(given.densities, number_of<double>("--densities", text, 1e-4, 1, "a share from 0.0001 to 1"));
@@ -64,7 +67,8 @@ void declare_questions(CommandLine& line, Given& given, std::string& pytorch) {
   line.count("--batch", given.batch, "Sequences of a batch; default 1", 1024);
   line.choice<kernels::Type>("--dtype", given.type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
                              "Number format of queries, keys and values: fp32 (default) or bf16");
-  line.text("--pytorch", pytorch, "PYTHON", "Python interpreter with PyTorch, whose dense attention is measured as well");
+  line.text("--pytorch", pytorch, "PYTHON",
+            "Python interpreter with PyTorch, whose dense attention is measured as well");
   line.count("--turns", given.turns, "Paired runs of dense and pruned attention; default 5", kMostTurns);
 }
 
@@ -98,7 +102,8 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
                    "orrery sparse break-even --lengths 512,2048 --densities 0.05,0.12,0.25 -o where.svg");
   declare_questions(line, given, request.pytorch);
   line.group("Run");
-  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; the run stops then and keeps what is done");
+  declare_search(line, request.limits, "Threads; default: one for each core",
+                 "Seconds; the run stops then and keeps what is done");
   line.text("-o,--output", picture, "FILE.svg", "Draw there at which lengths and densities pruned attention pays");
   if (!line.read(arguments, console)) return kDone;
   settle(given, request);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {

@@ -5,9 +5,9 @@
 
 #include "orrery/cli/grid_options.h"
 #include "orrery/cli/number_text.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/design/report.h"
-#include "orrery/verbs/prune/pack/run.h"
 
 namespace orrery::verbs {
 namespace {

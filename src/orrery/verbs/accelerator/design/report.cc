@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/accelerator/array_parts.h"
-#include "orrery/verbs/prune/pack/report.h"
 
 namespace orrery::verbs {
 

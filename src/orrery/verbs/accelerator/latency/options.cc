@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/verbs/accelerator/latency/report.h"
 

@@ -4,9 +4,9 @@
 
 #include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/verbs/accelerator/array_options.h"
 #include "orrery/verbs/accelerator/simulate/report.h"
-#include "orrery/verbs/prune/pack/run.h"
 
 namespace orrery::verbs {
 namespace {
@@ -38,7 +38,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              [&](const std::string& text) { instance.frequency = frequency_of(text); });
   line.meant("--bandwidth", "B", "Bandwidth of DRAM, in GB/s where no unit is given, or `unlimited`; default 128GB/s",
              [&](const std::string& text) { instance.bandwidth = bandwidth_of(text); });
-  line.meant("--packing", "NAME", "Where masks are packed: pack on the accelerator (default), orrery before, loaded from DRAM",
+  line.meant("--packing", "NAME",
+             "Where masks are packed: pack on the accelerator (default), orrery before, loaded from DRAM",
              [&](const std::string& text) { request.choice.packing = array_packing_of(text); });
   line.offer("--packing", {"pack", "orrery"});
   line.count("--block-slots", request.choice.block_slots, "Packed blocks that can wait; default 16", 1 << 16);

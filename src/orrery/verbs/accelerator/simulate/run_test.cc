@@ -9,10 +9,10 @@
 
 #include "orrery/base/diagnostics/refused_test_util.h"
 #include "orrery/base/text/grouped.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/inputs/masks/sparse_golden_test_util.h"
 #include "orrery/inputs/networks/tiny_model_test_util.h"
 #include "orrery/verbs/accelerator/array_attention_test_util.h"
-#include "orrery/verbs/prune/pack/run.h"
 
 namespace orrery::verbs {
 namespace {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
 

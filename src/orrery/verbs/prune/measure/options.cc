@@ -5,6 +5,7 @@
 #include "orrery/cli/compat.h"
 #include "orrery/cli/prediction_options.h"
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/masks/mask_pattern.h"
 #include "orrery/verbs/prune/mask/run.h"
 #include "orrery/verbs/prune/mask_report.h"
 #include "orrery/verbs/prune/measure/run.h"
@@ -32,8 +33,10 @@ void declare_arrays(CommandLine& line, Options& options) {
   line.text("--q", arrays.query, "FILE", "Queries: float32 [batch, heads, tokens, size]; float16 and float64, too");
   line.text("--k", arrays.key, "FILE", "Keys, of as many heads and elements");
   line.text("--v", arrays.value, "FILE", "Values: also tells what pruning costs in attention's output");
-  line.text("--valid", arrays.valid, "FILE", "Which keys exist: [batch, tokens], 1 for those that do; the same for queries where there are as many");
-  line.text("--valid-queries", arrays.valid_queries, "FILE", "Which queries exist, where they are other tokens than the keys");
+  line.text("--valid", arrays.valid, "FILE",
+            "Which keys exist: [batch, tokens], 1 for those that do; the same for queries where there are as many");
+  line.text("--valid-queries", arrays.valid_queries, "FILE",
+            "Which queries exist, where they are other tokens than the keys");
   line.count("--heads", arrays.heads, "Heads of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
   line.toggle("--causal", arrays.causal, "Queries see the keys up to their own position, counted from the end");
   line.toggle("--scaled", arrays.scaled, "Queries were divided by sqrt(size) in their projection, as BART's are");
@@ -42,7 +45,8 @@ void declare_arrays(CommandLine& line, Options& options) {
 void declare_rest(CommandLine& line, Options& options) {
   line.group("Mask and figures");
   line.text("--mask", options.request.mask, "FILE|DIR", "Measure this mask, or each .npy of a folder, instead");
-  line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open", kMostSize);
+  line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open",
+             kMostSize);
   line.text("--save-mask", options.save_mask, "FILE", "Write the mask there: uint8 [batch, heads, queries, keys]");
   line.meant_each("--compat", "NAME[,NAME]", "Figures as Sanger's release logs them: sanger, or one of its defects",
                   true, [&](const std::string& name) {

@@ -20,7 +20,8 @@ int run_sparse_pack(const Arguments& arguments, Console& console) {
                    "orrery sparse pack mask.npy --array 64x16x128");
   line.word("MASK", request.mask,
             "A mask (.npy), or a folder: of its mask_packed_le.npy and attn_valid.npy, else of all its masks", true);
-  line.count("--columns", request.columns, "Columns of a mask of packed bits, where its sizes leave them open", base::Count{1} << 30);
+  line.count("--columns", request.columns, "Columns of a mask of packed bits, where its sizes leave them open",
+             base::Count{1} << 30);
   line.text("--valid", request.valid, "FILE", "Which tokens exist: [batch, tokens], 1 for those that do");
   line.toggle("--causal", request.causal, "Queries see the keys up to their own position, counted from the end");
   line.group("Array and search");

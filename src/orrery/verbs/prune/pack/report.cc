@@ -67,10 +67,6 @@ Document<SparsePack> sparse_pack_document() {
   return {"sparse_pack", "Blocks and utilisation, modelled.", result};
 }
 
-std::string array_text(const PackArray& array) {
-  return fmt::format("{}x{}x{}", array.rows, array.pes, array.ports);
-}
-
 Record<PackedScheme> packed_scheme() {
   return {
       {"utilization", "Kept pairs over what `counts` says, 0 to 1.", &PackedScheme::utilization},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/inputs/output_file.h"
 #include "orrery/present/answer.h"
 #include "orrery/verbs/prune/pack/run.h"
@@ -17,9 +18,6 @@ std::string sparse_pack_table(const SparsePack& answer);
 // c4) and blocks.json (what stands where, and the phases with c3 and c5). Throws InputError O1839 where a code does not
 // fit a byte.
 std::vector<OutputFile> sparse_pack_files(const SparsePack& answer);
-
-// An array as --array takes it: PE rows x PEs of a row x column ports.
-std::string array_text(const masks::PackArray& array);
 
 // A scheme's figures, without its name.
 Record<masks::PackedScheme> packed_scheme();

@@ -41,11 +41,12 @@ void declare_output(CommandLine& line, Options& options) {
   TextRequest& texts = options.request.texts;
   line.group("Run");
   line.count("--batch", texts.batch, "Texts of a batch; default 8", kMostSize);
-  line.count("--max-tokens,--max-seq-length", texts.most_tokens, "Most tokens of a text, longer ones are cut; default: at most 512",
-             kMostSize);
+  line.count("--max-tokens,--max-seq-length", texts.most_tokens,
+             "Most tokens of a text, longer ones are cut; default: at most 512", kMostSize);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
                     "Number format of activations: fp32 (default), bf16");
-  line.count("--repeat", options.repeat, "Measure each attention this many times and take the median; default 3", 1'000'000);
+  line.count("--repeat", options.repeat, "Measure each attention this many times and take the median; default 3",
+             1'000'000);
   line.seed(texts.seed, "Seed of the choice of words that are masked; default 0");
   declare_search(line, texts.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
   line.group("Figures and files");

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/prune/mask_figures_json.h"
 

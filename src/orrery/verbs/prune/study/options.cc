@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/prediction_options.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/verbs/prune/study/report.h"
@@ -67,8 +68,8 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
                              base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
                     variants.push_back(text);
                   });
-  real(line, "--threshold", request.threshold, "dynamic: threshold of probabilities predicted from 4-bit codes; default 0.02 for GLUE, else 0.002",
-       1);
+  real(line, "--threshold", request.threshold,
+       "dynamic: threshold of probabilities predicted from 4-bit codes; default 0.02 for GLUE, else 0.002", 1);
   line.text("--sparse-config", request.config, "FILE", "dynamic: file with Sanger's keys, instead of --threshold");
   line.text("--static", request.pattern, "KIND|FILE",
             "static: kind of mask: longformer (default), bigbird, ..., or Sanger's file");

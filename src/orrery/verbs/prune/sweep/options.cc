@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/grid_options.h"
 #include "orrery/cli/prediction_options.h"
+#include "orrery/inputs/masks/pack_array.h"
 #include "orrery/verbs/prune/pack/run.h"
 #include "orrery/verbs/prune/sweep/report.h"
 

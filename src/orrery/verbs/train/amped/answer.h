@@ -18,6 +18,7 @@ struct AmpedRun {
   amped::Times times;
   std::optional<amped::Space> space;  // with a search
   amped::Search search;
+  std::vector<std::string> compat;  // originals whose defects are reproduced
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 

@@ -10,30 +10,6 @@
 
 namespace orrery::verbs {
 
-struct AmpedRequest {
-  std::string config;         // config.json, or the flat parameters
-  bool flat = false;          // `config` is those
-  std::string lookup_tables;  // empty: none
-  base::Overrides overrides;  // parameters and `equations.`, value
-  amped::Defects defects;     // of AMPeD's equations, to be reproduced
-  bool search = false;        // all permutations of batch size and degrees
-};
-
-struct AmpedRun {
-  formats::amped::Resolved resolved;
-  amped::Model model;
-  amped::Times times;
-  std::optional<amped::Space> space;  // with a search
-  amped::Search search;
-  std::vector<std::string> compat;  // originals and defects reproduced
-  std::vector<base::Input> inputs;
-  base::Diagnostics warnings;
-
-  // Memory of an accelerator (GB); 0: unknown, so that everything fits.
-  double capacity_gb() const;
-  bool fits() const;
-};
-
 // Throws InputError: O1333 for times that no double holds, O1339 for a search too large, and what the readers of
 // formats/amped say. What does not fit the memory, or a search that finds nothing valid, is an answer.
 AmpedRun train_amped(const AmpedRequest& request);

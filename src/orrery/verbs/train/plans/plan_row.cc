@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"

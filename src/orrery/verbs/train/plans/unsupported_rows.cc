@@ -10,7 +10,7 @@
 
 namespace orrery::verbs {
 
-void RowsThatLack::add(cluster::StackName stack, cluster::Features missing, std::uint64_t line) {
+void UnsupportedRows::add(cluster::StackName stack, cluster::Features missing, std::uint64_t line) {
   Lack& lack = of_.at(static_cast<std::size_t>(stack));
   lack.missing |= missing;
   if (lack.rows++ == 0) lack.first_line = line;

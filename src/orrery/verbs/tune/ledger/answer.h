@@ -9,13 +9,13 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/describe/machine/operator.h"
 #include "orrery/runtime/tuning/layer_operators.h"
-#include "orrery/runtime/tuning/ledger.h"
+#include "orrery/runtime/tuning/operator_profile.h"
 #include "orrery/verbs/tune/runnable_layer.h"
 
 namespace orrery::verbs {
 
 struct JudgedOperator {
-  tuning::LedgerRow row;
+  tuning::ProfileRow row;
   double seconds = 0;    // modelled
   double intensity = 0;  // operations a byte
   tuning::Efficiency at;
@@ -24,7 +24,7 @@ struct JudgedOperator {
 struct LedgerAnswer {
   RunnableLayer layer;
   tuning::LayerOptions options;
-  tuning::Ledger ledger;
+  tuning::OperatorProfile ledger;
   std::vector<JudgedOperator> operators;
   std::string machine;
   bool measured = false;  // its peaks, by this run; else they are figures of the catalogue or a file

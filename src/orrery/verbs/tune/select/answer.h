@@ -14,9 +14,9 @@
 #include "orrery/runtime/tuning/measured.h"
 #include "orrery/runtime/tuning/selection/factor_conflict.h"
 #include "orrery/runtime/tuning/selection/factor_graph.h"
+#include "orrery/runtime/tuning/selection/layout_conversion.h"
 #include "orrery/runtime/tuning/selection/layout_selection.h"
 #include "orrery/runtime/tuning/selection/path_modes.h"
-#include "orrery/runtime/tuning/selection/relayout.h"
 #include "orrery/verbs/tune/layer_plan.h"
 #include "orrery/verbs/tune/select/select_modelled.h"
 
@@ -38,7 +38,7 @@ struct Alternative {
 // The best choice where tensors may be transposed between operators.
 struct Relayouts {
   double bytes_per_s = 0;
-  std::optional<tuning::RelayoutSelection> selection;
+  std::optional<tuning::ConversionSelection> selection;
   base::Count bound = 0;  // fs
   bool proven = false;
 };

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "orrery/base/limits/budget.h"
+#include "orrery/runtime/tuning/selection/layout_conversion.h"
 #include "orrery/runtime/tuning/selection/layout_selection.h"
-#include "orrery/runtime/tuning/selection/relayout.h"
 #include "orrery/verbs/tune/select/select_modelled.h"
 
 namespace orrery::verbs {

@@ -1,4 +1,4 @@
-#include "orrery/engines/cluster/layer/layer_operators.h"
+#include "orrery/engines/cluster/layer/operators_of_layer.h"
 
 #include <algorithm>
 
