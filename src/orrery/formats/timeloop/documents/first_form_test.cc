@@ -60,9 +60,9 @@ TEST(FirstForm, EnergiesAreRatiosToAMultiplicationOf16Bit) {
   EXPECT_DOUBLE_EQ(all.chip->storages[2].energy.update_pj, 200);
   EXPECT_DOUBLE_EQ(all.chip->compute.compute_pj, 1);
   EXPECT_TRUE(said(all, "O2032"));
-  const Specification narrow =
-      read_first_form(replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") +
-           kFirstFormProblem);
+  const Specification narrow = read_first_form(
+      replaced(kChip, "instances = 256; word_bits = 16; meshX", "instances = 256; word_bits = 8; meshX") +
+      kFirstFormProblem);
   EXPECT_DOUBLE_EQ(narrow.chip->compute.compute_pj, 0.25);
 }
 
@@ -79,8 +79,8 @@ TEST(FirstForm, GivenEnergiesCount) {
 }
 
 TEST(FirstForm, SumsOfPicojoulesAndRatiosAreNamed) {
-  const Specification all =
-      read_first_form(replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kFirstFormProblem);
+  const Specification all = read_first_form(
+      replaced(kChip, "entries = 256;", "entries = 256; vector_access_energy = 0.5;") + kFirstFormProblem);
   const auto& warnings = all.diagnostics.all();
   const auto mixed =
       std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.code == "O2032"; });
@@ -137,7 +137,8 @@ TEST(FirstForm, ErrorsPointIntoTheFile) {
     EXPECT_EQ(negative->primary.where.line, 6);
     EXPECT_EQ(negative->primary.where.column, 39);
   }
-  const base::Codes codes = base::codes_of([&] { read_first_form("arch = { storage = ( ); };\n" + kFirstFormProblem); });
+  const base::Codes codes =
+      base::codes_of([&] { read_first_form("arch = { storage = ( ); };\n" + kFirstFormProblem); });
   EXPECT_TRUE(std::find(codes.begin(), codes.end(), "O0302") != codes.end());
 }
 

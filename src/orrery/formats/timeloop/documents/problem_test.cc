@@ -18,7 +18,7 @@ struct ProblemResult {
   base::Diagnostics found;
 };
 
-ProblemResult read(const std::string& text, const std::string& variables = "{}") {
+ProblemResult read_problem_text(const std::string& text, const std::string& variables = "{}") {
   ProblemResult result;
   const yaml::Node document = parse(text);
   const yaml::Node names = parse(variables);
@@ -44,7 +44,8 @@ std::string matmul(const std::string& instance) {
 }
 
 TEST(Problem, BoundsAreExpressionsOverVariablesAndEarlierEntries) {
-  const ProblemResult result = read(matmul("{L: SEQ, E: EMB//HEADS, D: E*3}"), "{SEQ: 512, EMB: 768, HEADS: 12}");
+  const ProblemResult result =
+      read_problem_text(matmul("{L: SEQ, E: EMB//HEADS, D: E*3}"), "{SEQ: 512, EMB: 768, HEADS: 12}");
   EXPECT_EQ(places(result.found), Places{});
   EXPECT_EQ(result.einsum.name, "product");
   EXPECT_EQ(result.einsum.dimensions[0].bound, 512);
@@ -57,7 +58,7 @@ TEST(Problem, BoundsAreExpressionsOverVariablesAndEarlierEntries) {
 }
 
 TEST(Problem, ConvolutionTermsTakeTheirCoefficientsFromTheInstance) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -73,7 +74,7 @@ TEST(Problem, ConvolutionTermsTakeTheirCoefficientsFromTheInstance) {
 }
 
 TEST(Problem, ShorterProjectionsMeanTheSame) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.3\n"
       "  shape:\n"
@@ -90,7 +91,7 @@ TEST(Problem, ShorterProjectionsMeanTheSame) {
 }
 
 TEST(Problem, TheConvolutionThatTimeloopShipsIsKnownByName) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem: {version: 0.3, shape: cnn-layer, C: 4, M: 8, R: 3, S: 3, N: 1, P: 7, Q: 7, Wstride: 2, Hstride: 1}");
   EXPECT_EQ(places(result.found), Places{});
   EXPECT_EQ(result.einsum.operations(), 4 * 8 * 9 * 49);
@@ -98,23 +99,23 @@ TEST(Problem, TheConvolutionThatTimeloopShipsIsKnownByName) {
 }
 
 TEST(Problem, AnUnknownShapeNameIsAnError) {
-  EXPECT_EQ(places(read("problem: {version: 0.3, shape: mttkrp, I: 2}").found), Places{"O0413@1:32"});
+  EXPECT_EQ(places(read_problem_text("problem: {version: 0.3, shape: mttkrp, I: 2}").found), Places{"O0413@1:32"});
 }
 
 TEST(Problem, AMissingBoundNamesTheDimensionAndWhereItWasDeclared) {
-  const ProblemResult result = read(matmul("{L: 8, E: 8}"));
+  const ProblemResult result = read_problem_text(matmul("{L: 8, E: 8}"));
   EXPECT_EQ(places(result.found), Places{"O0401@10:13"});
   EXPECT_TRUE(says(result.found, "5:24: dimension named here"));
 }
 
 TEST(Problem, BoundsMustBeWholeAndAtLeastOne) {
-  EXPECT_EQ(places(read(matmul("{L: 0, E: 8, D: -3}")).found), (Places{"O0402@10:17", "O0402@10:29"}));
-  EXPECT_EQ(places(read(matmul("{L: 2.5, E: 8, D: 4}")).found), Places{"O0211@10:17"});
-  EXPECT_EQ(places(read(matmul("{L: LEN, E: 8, D: 4}")).found), Places{"O0201@10:17"});
+  EXPECT_EQ(places(read_problem_text(matmul("{L: 0, E: 8, D: -3}")).found), (Places{"O0402@10:17", "O0402@10:29"}));
+  EXPECT_EQ(places(read_problem_text(matmul("{L: 2.5, E: 8, D: 4}")).found), Places{"O0211@10:17"});
+  EXPECT_EQ(places(read_problem_text(matmul("{L: LEN, E: 8, D: 4}")).found), Places{"O0201@10:17"});
 }
 
 TEST(Problem, AProjectionOnlyUsesDimensionsOfTheShape) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -127,7 +128,7 @@ TEST(Problem, AProjectionOnlyUsesDimensionsOfTheShape) {
 }
 
 TEST(Problem, WithoutAnOutputThereIsNothingToCompute) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -138,7 +139,7 @@ TEST(Problem, WithoutAnOutputThereIsNothingToCompute) {
 }
 
 TEST(Problem, NamesAreUniqueAndBothPlacesAreShown) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -154,7 +155,7 @@ TEST(Problem, NamesAreUniqueAndBothPlacesAreShown) {
 }
 
 TEST(Problem, ADimensionThatNoDataspaceUsesIsWorthAWord) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -173,32 +174,36 @@ TEST(Problem, CoefficientsAreNotNegativeAndAreKnown) {
       "    coefficients: [{name: c, default: -1}]\n"
       "    data_spaces: [{name: X, projection: [[[A, k]]], read_write: true}]\n"
       "  instance: {A: 3}\n";
-  const ProblemResult result = read(shape);
+  const ProblemResult result = read_problem_text(shape);
   EXPECT_EQ(places(result.found), (Places{"O0408@5:39", "O0412@6:47"}));
 }
 
 TEST(Problem, TheConvolutionKnownByNameCallsItsChannelsAsTheInstanceDoes) {
-  const ProblemResult older = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, K: 16, N: 1}");
-  const ProblemResult newer = read("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, M: 16, N: 1}");
+  const ProblemResult older =
+      read_problem_text("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, K: 16, N: 1}");
+  const ProblemResult newer =
+      read_problem_text("problem: {shape: cnn-layer, R: 3, S: 3, P: 4, Q: 4, C: 8, M: 16, N: 1}");
   EXPECT_EQ(older.einsum.dimension_index("K"), newer.einsum.dimension_index("M"));
   EXPECT_EQ(older.einsum.operations(), newer.einsum.operations());
   EXPECT_EQ(older.einsum.operations(), 3 * 3 * 4 * 4 * 8 * 16);
 }
 
 TEST(Problem, AVersionMayBeMissingButMustBeKnown) {
-  EXPECT_EQ(read("problem: {shape: {dimensions: [A], data_spaces: [{name: X, projection: A, read_write: true}]}, "
-                 "instance: {A: 3}}")
+  EXPECT_EQ(read_problem_text(
+                "problem: {shape: {dimensions: [A], data_spaces: [{name: X, projection: A, read_write: true}]}, "
+                "instance: {A: 3}}")
                 .einsum.dimensions[0]
                 .bound,
             3);
-  EXPECT_EQ(places(read("problem: {version: 5, shape: {dimensions: [A], data_spaces: [{name: X, projection: A, "
-                        "read_write: true}]}, instance: {A: 1}}")
-                       .found),
-            Places{"O0409@1:20"});
+  EXPECT_EQ(
+      places(read_problem_text("problem: {version: 5, shape: {dimensions: [A], data_spaces: [{name: X, projection: A, "
+                               "read_write: true}]}, instance: {A: 1}}")
+                 .found),
+      Places{"O0409@1:20"});
 }
 
 TEST(Problem, UnknownKeysAreWarnings) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -211,39 +216,40 @@ TEST(Problem, UnknownKeysAreWarnings) {
 }
 
 TEST(Problem, ConvolutionKeysThatTheShapeDoesNotUseAreSilent) {
-  EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, H: 1, W: 1, Hstride: 1}")).found), Places{});
+  EXPECT_EQ(places(read_problem_text(matmul("{L: 8, E: 8, D: 8, H: 1, W: 1, Hstride: 1}")).found), Places{});
 }
 
 TEST(Problem, ANumberThatTheShapeHasNoUseForIsNotIgnoredSilently) {
-  const ProblemResult more = read(matmul("{L: 8, E: 8, D: 8, Q: 3}"));
+  const ProblemResult more = read_problem_text(matmul("{L: 8, E: 8, D: 8, Q: 3}"));
   EXPECT_EQ(places(more.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(more.found, "dimensions of `product`: `L`, `E`, `D`"));
-  EXPECT_EQ(places(read(matmul("{L: 8, E: 8, D: 8, Wstride: 1+1}")).found), Places{"O0410@10:32w"});
-  const ProblemResult dense = read(matmul("{L: 8, E: 8, D: 8, density: 0.1}"));
+  EXPECT_EQ(places(read_problem_text(matmul("{L: 8, E: 8, D: 8, Wstride: 1+1}")).found), Places{"O0410@10:32w"});
+  const ProblemResult dense = read_problem_text(matmul("{L: 8, E: 8, D: 8, density: 0.1}"));
   EXPECT_EQ(places(dense.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(dense.found, "did you mean `densities`?"));
 }
 
 // By a number that others are computed from; by 1, which changes nothing; by a text; by sizes of a convolution's input.
 TEST(Problem, ANumberThatDecidesNothingMoreIsSilent) {
-  EXPECT_EQ(places(read(matmul("{half: 4, L: 2*half, E: 8, D: 8, Q: 1, note: first}")).found), Places{});
-  EXPECT_EQ(places(read("problem: {version: 0.4, shape: cnn-layer, instance: {C: 1, M: 2, R: 3, S: 3, N: 1, P: 8, "
-                        "Q: 8, H: 10, W: 10}}")
+  EXPECT_EQ(places(read_problem_text(matmul("{half: 4, L: 2*half, E: 8, D: 8, Q: 1, note: first}")).found), Places{});
+  EXPECT_EQ(places(read_problem_text(
+                       "problem: {version: 0.4, shape: cnn-layer, instance: {C: 1, M: 2, R: 3, S: 3, N: 1, P: 8, "
+                       "Q: 8, H: 10, W: 10}}")
                        .found),
             Places{});
 }
 
 TEST(Problem, DensitiesUnderAnotherNameAreNotIgnoredSilently) {
-  const ProblemResult result = read(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
+  const ProblemResult result = read_problem_text(matmul("{L: 8, E: 8, D: 8, density: {Inputs: 0.1}}"));
   EXPECT_EQ(places(result.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(result.found, "an instance has bounds, coefficients and `densities`"));
 }
 
 TEST(Problem, ABoundUnderANearlyRightNameIsNotIgnoredSilently) {
-  const ProblemResult lower = read(matmul("{L: 8, E: 8, D: 8, e: 16}"));
+  const ProblemResult lower = read_problem_text(matmul("{L: 8, E: 8, D: 8, e: 16}"));
   EXPECT_EQ(places(lower.found), Places{"O0410@10:32w"});
   EXPECT_TRUE(says(lower.found, "did you mean `E`?"));
-  const ProblemResult strides = read(
+  const ProblemResult strides = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -258,14 +264,15 @@ TEST(Problem, ABoundUnderANearlyRightNameIsNotIgnoredSilently) {
 }
 
 TEST(Problem, PartsThatAreMissingOrOfTheWrongKindAreErrors) {
-  EXPECT_EQ(places(read("problem: 3").found), Places{"O0400@1:10"});
-  EXPECT_EQ(places(read("problem: {version: 0.4, instance: {A: 1}}").found), Places{"O0400@1:10"});
-  EXPECT_EQ(places(read("problem: {version: 0.4, shape: [1], instance: {A: 1}}").found), Places{"O0400@1:32"});
-  EXPECT_EQ(places(read(matmul("7")).found), Places{"O0400@10:13"});
+  EXPECT_EQ(places(read_problem_text("problem: 3").found), Places{"O0400@1:10"});
+  EXPECT_EQ(places(read_problem_text("problem: {version: 0.4, instance: {A: 1}}").found), Places{"O0400@1:10"});
+  EXPECT_EQ(places(read_problem_text("problem: {version: 0.4, shape: [1], instance: {A: 1}}").found),
+            Places{"O0400@1:32"});
+  EXPECT_EQ(places(read_problem_text(matmul("7")).found), Places{"O0400@10:13"});
 }
 
 TEST(Problem, AProjectionMustBeThere) {
-  const ProblemResult result = read(
+  const ProblemResult result = read_problem_text(
       "problem:\n"
       "  version: 0.4\n"
       "  shape:\n"
@@ -276,7 +283,7 @@ TEST(Problem, AProjectionMustBeThere) {
 }
 
 TEST(Problem, ProductsBeyond64BitsAreErrorsThatShowTheNumbers) {
-  const ProblemResult result = read(matmul("{L: 4000000000, E: 4000000000, D: 4}"));
+  const ProblemResult result = read_problem_text(matmul("{L: 4000000000, E: 4000000000, D: 4}"));
   EXPECT_EQ(places(result.found), Places{"O0414@4:5"});
   EXPECT_TRUE(says(result.found, "E = 4000000000"));
 }

@@ -1,4 +1,5 @@
 // What `sparse simulate` answers: laws that hold whatever the accelerator is, and what it refuses.
+#include "orrery/verbs/prune/pack/run.h"
 #include "orrery/verbs/accelerator/simulate/run.h"
 
 #include <gtest/gtest.h>
