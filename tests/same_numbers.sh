@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# same_numbers.sh [-k FOLDER] [-j JOBS] OLD NEW [ROOT_OLD] [ROOT_NEW]: two programs `orrery`, of before and after a change that may
+# same_numbers.sh [-k FOLDER] [-t TASKS] [-j JOBS] OLD NEW [ROOT_OLD] [ROOT_NEW]: two programs `orrery`, of before and after a change that may
 # move no number, print the same. ROOT_*, for which $ROOT stands in commands: their checkouts (default: around the program, else
 # this one).
 #
@@ -15,10 +15,11 @@
 #   the exit code
 #
 # What measures this machine or stops at a limit of time (`measures` below) counts as left out: of it the exit code is compared.
-# Not run at all: tests/cli/startup.test, and commands that send signals. Each program runs on one processor, so that the counters
+# Not run at all: tests/cli/startup.test and explain.test, and commands that send signals. Each program runs on one processor, so that the counters
 # of a search are the same, JOBS (default: ORRERY_JOBS, else as many as there are) at a time.
 #
-# -k FOLDER keeps what OLD printed, and the commands: as long as OLD is the same file, it is not run again.
+# -k FOLDER keeps what OLD printed, and the commands: as long as OLD is the same file, what it was run with is not run again.
+# -t TASKS: only those whose name has the regular expression in it: cli/map, documents/docs/train, errors/O1234, cli/more_place.
 # The exit code is 1 if anything differs. Needs python3.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
@@ -32,20 +33,22 @@ measures() {
 
 # This script in the place of orrery, called by a runner: keeps what $SAME_PROGRAM prints in a folder of $SAME_RECORDS.
 record() {
-  local scratch=${PATH%%/keeping:*} words name kept copy number=0 kind=plain input='' code=0
+  local scratch=${PATH%%/keeping:*} words about name kept copy number=0 kind=plain input='' code=0
   scratch=${scratch%%/bin:*} scratch=${scratch##*:}
   [[ $PATH == *"$scratch"/keeping:* || $SAME_TASK == errors/* ]] || exec "$SAME_PROGRAM" "$@" # signals, closed streams
   words=("${@//"$scratch"/SCRATCH}") words=("${words[@]//"$ROOT"/ROOT}") words=("${words[@]//"$SAME_SHARED"/SHARED}")
   name=$SAME_TASK/$(printf '%s\0' "${words[@]}" | md5sum) name=${name%% *}
   until mkdir "$SAME_RECORDS/$name.$number" 2>/dev/null; do ((++number < 10000)) || exit 99; done
   kept=$SAME_RECORDS/$name.$number copy=$scratch/copies/$name.$number
+  about=("orrery ${words[*]@Q}" "$scratch" "$ROOT")
+  printf '%s\n' "${about[@]}" plain none >"$kept/about" # stays where a runner's limit of time ends it
   if measures "$@"; then
     kind=measures
-  elif [[ $PWD == "$scratch"/* && ${1:--} != -* && $1 != explain && " $* " != *' /dev/fd/'* &&
+  elif [[ $PWD == "$scratch"/* && ${1:--} != -* && " $* " != *' /dev/fd/'* &&
     ! " $* " =~ \ (--json|--help|-h|--plans)[\ =] ]]; then
     if [[ " $* " == *' - '* || " $*" == *' /dev/stdin'* ]]; then
       input=$kept/input
-      cat >"$input"
+      head -c 50M >"$input" # of one without end, too
     fi
     mkdir -p "$copy"
     cp -r "$PWD" "$copy/work"
@@ -55,7 +58,7 @@ record() {
     [[ -z $input ]] || exec <"$input"
   fi
   "$SAME_PROGRAM" "$@" >"$kept/out" 2>"$kept/err" || code=$?
-  printf '%s\n' "orrery ${words[*]@Q}" "$scratch" "$ROOT" "$kind" "$code" >"$kept/about"
+  printf '%s\n' "${about[@]}" "$kind" "$code" >"$kept/about"
   cat "$kept/out" 2>/dev/null || true
   cat "$kept/err" >&2 2>/dev/null || true
   exit "$code"
@@ -76,7 +79,7 @@ more() {
   done
   for name in $(names "$1" models); do
     echo "catalog orrery catalog show $name"
-    echo "graph orrery graph model --model $name --seq 256"
+    echo "graph orrery graph llm-fwd --model $name --seq 256"
     echo "train orrery train --model $name --system dgx-h100 --gpus 64 --global-batch 64 --tp 8"
     echo "train orrery train --model $name --system tpu-v5p --gpus 16 --global-batch 32 --tp 4 --pp 1 --by-operator"
     echo "place orrery place --model $name --system dgx-h100 --gpus 8 --global-batch 8"
@@ -110,37 +113,41 @@ more() {
   done
   for path in goldens/models*/*/config.json; do
     echo "models orrery catalog show \"\$SAME_SHARED\"/$path --seq 512"
-    echo "models orrery graph model --model \"\$SAME_SHARED\"/$path --seq 128"
+    echo "models orrery graph llm-fwd --model \"\$SAME_SHARED\"/$path --seq 128"
   done
   for path in goldens/sparse/*/Q.npy; do
     name="--q \"\$SAME_SHARED\"/$path --k \"\$SAME_SHARED\"/${path%/*}/K.npy"
     echo "sparse orrery sparse measure $name --valid \"\$SAME_SHARED\"/${path%/*}/attn_valid.npy --threshold 0.002 --compat sanger"
     echo "sparse orrery sparse sweep $name --threshold 0.001,0.01 --bits 2,4"
   done
-  for path in goldens/sparse/static_masks/*.npy; do printf "sparse orrery sparse %s \"\$SAME_SHARED\"/$path\n" pack simulate; done
+  for path in goldens/sparse/static_masks/*_s128_*.npy; do printf "sparse orrery sparse %s \"\$SAME_SHARED\"/$path\n" pack simulate; done
   for path in seeds/timeloop-experiments/*/ seeds/sanger/configs/*/; do echo "check orrery check \"\$SAME_SHARED\"/$path"; done
 }
 
-# One task, on the processor of its slot.
+# One task by name, runner and file, if it is asked for.
+give() { [[ ! $1 =~ $wanted ]] || printf '%s\0' "$@"; }
+
+# One task, on the processor of its slot, unless it was done before.
 task() {
-  local processors
+  local processors code=0
+  [[ ! -e $SAME_RECORDS/$1/done ]] || return 0
   read -ra processors <<<"$SAME_PROCESSORS"
-  mkdir -p "$SAME_RECORDS/$1"
+  rm -rf "${SAME_RECORDS:?}/$1" && mkdir -p "$SAME_RECORDS/$1"
   SAME_TASK=$1 taskset -c "${processors[SAME_SLOT % ${#processors[@]}]}" \
-    "$here/$2" "$here/same_numbers.sh" "$SAME_ROOT" "$3" >/dev/null 2>&1 || true
+    "$here/$2" "$here/same_numbers.sh" "$SAME_ROOT" "$3" >/dev/null 2>&1 || code=$?
+  ((code > 1)) || : >"$SAME_RECORDS/$1/done"
 }
 export -f task
 export here
 
-# run_all PROGRAM ROOT RECORDS: all commands of $kept.
+# run_all PROGRAM ROOT RECORDS: the tasks of $kept.
 run_all() {
   local file
-  rm -rf "$3"
   cd "$kept/commands"
   {
-    for file in cli/*.test; do [[ $file == cli/startup.test ]] || printf '%s\0' "${file%.test}" run_cli.sh "$PWD/$file"; done
-    find documents -name '*.md' -print0 | while read -rd '' file; do printf '%s\0' "${file%.md}" run_document.sh "$PWD/$file"; done
-    for file in errors/*/command; do printf '%s\0' "${file%/command}" run_error.sh "$PWD/${file%/command}"; done
+    for file in cli/*.test; do [[ $file =~ ^cli/(startup|explain).test ]] || give "${file%.test}" run_cli.sh "$PWD/$file"; done
+    find documents -name '*.md' -print0 | while read -rd '' file; do give "${file%.md}" run_document.sh "$PWD/$file"; done
+    for file in errors/*/command; do give "${file%/command}" run_error.sh "$PWD/${file%/command}"; done
   } | SAME_PROGRAM=$1 SAME_ROOT=$2 SAME_RECORDS=$3 xargs -0 -n 3 -P "$jobs" --process-slot-var=SAME_SLOT bash -c 'task "$@"' task
 }
 
@@ -153,7 +160,7 @@ PROSE = {"message", "notes", "hints", "note", "description", "title"}
 LEFT_OUT = {"timing", "version", "hash"}
 TIMES = re.compile(r"(certificate|certified|packing\..*)\.seconds$")
 COUNTERS = {"evaluated", "bounded", "pruned"}  # of two threads and more, which race
-TEXT_TIMES = re.compile(r"(?!)")
+TEXT_TIMES = re.compile(r"(?:(?<=optimal)|(?<=no mapping)|(?<=%)|(?<=not finished)) +[\d.]+$|\b[\d.]+ s\b; `--json` has", re.M)
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 SAID = re.compile(r"^(?:error|warning|note)\[O\d+\]|^ *--> .*:\d+:\d+$", re.M)
 
@@ -162,7 +169,7 @@ class Command:
     def __init__(self, folder):
         self.line, *places, kind, self.code = open(folder + "/about", errors="replace").read().rstrip().rsplit("\n", 4)
         self.measures = kind == "measures" and self.code != "2"
-        self.text = {}
+        self.text = {"out": "", "err": ""}
         for name in os.listdir(folder):
             text = open(f"{folder}/{name}", errors="surrogateescape").read()
             for place, instead in zip(places, ("SCRATCH", "ROOT")):
@@ -220,7 +227,7 @@ class Comparison:
 
 old, new = ({os.path.relpath(path, root): path for path, _, files in os.walk(root) if "about" in files} for root in sys.argv[1:3])
 equal, differ, left, prose = 0, 0, 0, 0
-for name in sorted({**old, **new}):
+for name in sorted(name for name in {**old, **new} if re.search(sys.argv[3], os.path.dirname(name))):
     if name not in old or name not in new:
         print(f"{Command(old.get(name) or new.get(name)).line}\n  {name}: run with {'OLD' if name in old else 'NEW'} only")
         differ += 1
@@ -241,10 +248,11 @@ sys.exit(differ > 0 or not old)
 END
 }
 
-jobs=${ORRERY_JOBS:-$(nproc)} kept=''
-while getopts k:j: option; do
+jobs=${ORRERY_JOBS:-$(nproc)} kept='' wanted=''
+while getopts k:t:j: option; do
   case $option in
     k) kept=$OPTARG ;;
+    t) wanted=$OPTARG ;;
     j) jobs=$OPTARG ;;
     *) exit 2 ;;
   esac
@@ -270,14 +278,15 @@ trap 'rm -rf "$scratch"' EXIT
 kept=$(realpath "${kept:-$scratch/kept}")
 mkdir -p "$kept"
 if ! cmp -s "$old" "$kept/program"; then
-  rm -rf "$kept/commands" "$kept/program"
+  rm -rf "$kept"/{commands,records,program}
   mkdir -p "$kept/commands"
   cp -r "$root_old/tests/cli" "$root_old/tests/errors" "$kept/commands"
+  sed -i '\|/tests/kill.sh|d' "$kept/commands/cli/sweep.test"
   read -ra documents < <(sed -n 's/^ *foreach(document \(.*\))$/\1/p' "$root_old/tests/CMakeLists.txt")
   for document in "${documents[@]}"; do install -D "$root_old/$document.md" "$kept/commands/documents/$document.md"; done
   more "$root_old" | while read -r topic command; do printf '  $ %s\n' "$command" >>"$kept/commands/cli/more_$topic.test"; done
-  run_all "$old" "$root_old" "$kept/records"
   cp "$old" "$kept/program"
 fi
+run_all "$old" "$root_old" "$kept/records"
 run_all "$new" "$root_new" "$scratch/records"
-compare "$kept/records" "$scratch/records"
+compare "$kept/records" "$scratch/records" "$wanted"

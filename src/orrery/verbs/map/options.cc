@@ -95,6 +95,26 @@ void require_alone(const MapOptions& search) {
              : fmt::format("find the sizes first, then ask for {} of a problem that has them", beside));
 }
 
+void declare_fusion(CommandLine& line, Options& options) {
+  line.text("--fuse-at", options.request.fuse.level, "LEVEL",
+            "Fuse GEMM and normalisation: the result is handed over at this storage; each side is mapped by itself");
+  line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
+              "-nef: with --fuse-at, leave the reduction's loops free");
+  line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
+  line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
+              "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
+  line.meant(
+      "--fuse", "NAME",
+      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
+      [&options](const std::string& text) {
+        if (text != "auto")
+          misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
+                 "write `--fuse auto`, or `--fuse-at LEVEL` for one storage");
+        options.choose_fusion = true;
+      });
+  line.offer("--fuse", {"auto"});
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
@@ -122,23 +142,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
-  line.text("--fuse-at", options.request.fuse.level, "LEVEL",
-            "Fuse GEMM and normalisation: the result is handed over at this storage; each side is mapped by itself");
-  line.toggle("--no-e-fusion", options.request.fuse.reduction_free,
-              "-nef: with --fuse-at, leave the reduction's loops free");
-  line.toggle("--l-fusion", options.request.fuse.whole, "-lf: with --fuse-at, hand over the whole matrix, not columns");
-  line.toggle("--pay-writeback-in-matmul", options.request.fuse.product_writes,
-              "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
-  line.meant(
-      "--fuse", "NAME",
-      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
-      [&options](const std::string& text) {
-        if (text != "auto")
-          misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
-                 "write `--fuse auto`, or `--fuse-at LEVEL` for one storage");
-        options.choose_fusion = true;
-      });
-  line.offer("--fuse", {"auto"});
+  declare_fusion(line, options);
   line.text("--attention-array", options.request.attention_array, "FILE.json",
             "A simulated array beside the chip does a prefill's attention: an answer of `sparse simulate`");
   line.meant_each("--gemm", "M,K,N", "A GEMM: M x K times K x N (repeatable)", false,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orrery/present/schema_check_test_util.h"
+#include "orrery/present/text_table.h"
 #include "orrery/verbs/train/json.h"
 #include "orrery/verbs/train/perfetto_trace.h"
 
