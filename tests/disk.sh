@@ -14,7 +14,7 @@ if ((EUID != 0)) || ! mount -t tmpfs -o size=200k tmpfs "$disk" 2>/dev/null; the
 fi
 trap 'umount "$disk"; rm -rf "$scratch"' EXIT
 
-study=(sweep map --chip gemmini --gemm 256,256,256 --all --quiet --threads 1
+study=(sweep map --chip gemmini --gemm "256,256,256" --all --quiet --threads 1
   --vary arch.DRAM.read_bandwidth=1..24 --vary arch.Scratchpad.read_bandwidth=1..24)
 fails_with() { # MESSAGE: the study ends with exit code 2 and says so
   local code=0

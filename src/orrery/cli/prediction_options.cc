@@ -95,15 +95,19 @@ void declare(CommandLine& line, PredictionOptions& options, bool clips) {
                          "inner_product: rows to unit length before they are quantised (default); none");
   if (clips) {
     const std::string clip = "a number above 0";
-    line.meant("--query-clip", "T", "Clip threshold of queries (`input_x_thresh` of a checkpoint); default: the largest magnitude",
+    line.meant("--query-clip", "T",
+               "Clip threshold of queries (`input_x_thresh` of a checkpoint); default: the largest magnitude",
                [&, clip](const std::string& text) {
                  options.query_clip = static_cast<float>(number_within("--query-clip", text, -1, 3e38, clip));
                });
-    line.meant("--key-clip", "T", "Clip threshold of keys (`input_y_thresh` of a checkpoint); default: the largest magnitude", [&, clip](const std::string& text) {
-      options.key_clip = static_cast<float>(number_within("--key-clip", text, -1, 3e38, clip));
-    });
+    line.meant("--key-clip", "T",
+               "Clip threshold of keys (`input_y_thresh` of a checkpoint); default: the largest magnitude",
+               [&, clip](const std::string& text) {
+                 options.key_clip = static_cast<float>(number_within("--key-clip", text, -1, 3e38, clip));
+               });
   }
-  line.meant("--keep", "SHARE", "Share of a row's keys (top-k) or blocks (blocks) that is kept, rounded up; default 0.1",
+  line.meant("--keep", "SHARE",
+             "Share of a row's keys (top-k) or blocks (blocks) that is kept, rounded up; default 0.1",
              [&](const std::string& text) {
                options.keep = number_within("--keep", text, 0, 1, "a share above 0 and at most 1");
              });

@@ -21,8 +21,9 @@ TEST(MapLayers, EqualQuestionsAreSearchedOnceAndKeepTheirNamesAndInstances) {
   std::vector<std::string> searched;
   MapOptions options;
   options.progress = [&](std::size_t, std::size_t, const std::string& name) { searched.push_back(name); };
-  const MappedModel mapped = map_layers(
-      {product("a", kMapModelChip, 8, 8, 8, 2), product("b", kMapModelChip, 4, 8, 16), product("c", kMapModelChip, 8, 8, 8, 5)}, options);
+  const MappedModel mapped = map_layers({product("a", kMapModelChip, 8, 8, 8, 2), product("b", kMapModelChip, 4, 8, 16),
+                                         product("c", kMapModelChip, 8, 8, 8, 5)},
+                                        options);
   EXPECT_EQ(searched, (std::vector<std::string>{"a", "b"}));
   ASSERT_TRUE(mapped.layers[2].found());
   EXPECT_EQ(mapped.layers[2].name, "c");

@@ -227,7 +227,8 @@ TEST(Bf16, IsStoredByEveryLevelAsByTheDefinition) {
     std::vector<float> in;
     for (std::uint64_t bits = 0; bits <= 0xffffffffU; bits += 65521)
       in.push_back(float_of_of_math(static_cast<std::uint32_t>(bits)));
-    for (std::uint32_t upper = 0; upper <= 0xffffU; upper += 7) in.push_back(float_of_of_math(upper << 16 | 0x8000U));  // ties
+    for (std::uint32_t upper = 0; upper <= 0xffffU; upper += 7)
+      in.push_back(float_of_of_math(upper << 16 | 0x8000U));  // ties
     std::vector<Bf16> out(in.size());
     Finish f;
     f.in = in.data(), f.rows = 1, f.columns = static_cast<Index>(in.size());

@@ -124,7 +124,8 @@ struct StridedJob {
       rows = std::clamp<Index>(kElements / std::max<Index>(1, columns), 1, kStridedRows);
     } else if (keeps_rows(x.kernel)) {
       rows = across.extent;
-      columns = std::clamp<Index>(4 * kElements / rows / (1 + staged) / kStridedRows * kStridedRows, kStridedRows, kColumns);
+      columns =
+          std::clamp<Index>(4 * kElements / rows / (1 + staged) / kStridedRows * kStridedRows, kStridedRows, kColumns);
     } else if (x.reduced != 0 && !vectors.reduced) {
       columns = std::clamp<Index>((share + 63) / 64 * 64, 64, 4096);
       rows = kStridedRows;

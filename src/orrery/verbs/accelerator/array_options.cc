@@ -47,7 +47,8 @@ accelerator::FixedPoint format_of(const std::string& option, const std::string& 
 
 void declare_array_input(CommandLine& line, ArrayCasesRequest& request, ArrayInputOptions& options) {
   line.word("MASK", request.mask, "A mask (.npy), or a folder of masks: cycles and energy without numbers");
-  line.count("--columns", request.columns, "Columns of a mask of packed bits, where its sizes leave them open", Count{1} << 30);
+  line.count("--columns", request.columns, "Columns of a mask of packed bits, where its sizes leave them open",
+             Count{1} << 30);
   line.count("--head-size", options.size, "Elements of a query, where only masks are given; default 64", kMostSize);
   line.group("Attention (NumPy's .npy files)");
   line.text("--q", request.arrays.query, "FILE", "Queries [batch, heads, tokens, size]");
@@ -64,8 +65,8 @@ void declare_array_input(CommandLine& line, ArrayCasesRequest& request, ArrayInp
   line.text("--text-column", request.texts.columns.text, "NAME", "The column of the texts; default: the first");
   line.text("--layer", request.layer, "N|NAME", "One attention: 3, encoder.3, decoder.0.cross; default: all");
   line.count("--batch", request.texts.batch, "Texts of a batch; default 1", kMostSize);
-  line.count("--max-tokens,--max-seq-length", request.texts.most_tokens, "Most tokens of a text, longer ones are cut; default: at most 512",
-             kMostSize);
+  line.count("--max-tokens,--max-seq-length", request.texts.most_tokens,
+             "Most tokens of a text, longer ones are cut; default: at most 512", kMostSize);
   declare_pruning(line, request.texts.pruning);
   line.group("Prediction in the machine");
   line.meant("--threshold", "P", "A key whose predicted probability exceeds it is kept; default 0.002",
@@ -73,13 +74,16 @@ void declare_array_input(CommandLine& line, ArrayCasesRequest& request, ArrayInp
   line.choice<masks::Normalise>("--normalize", options.normalise,
                                 {{"inner_product", masks::Normalise::kInnerProduct}, {"none", masks::Normalise::kNone}},
                                 "inner_product: rows to unit length before they are quantised (default); none");
-  line.meant("--query-clip", "T", "Clip threshold of queries (`input_x_thresh` of a checkpoint); default: the largest magnitude",
+  line.meant("--query-clip", "T",
+             "Clip threshold of queries (`input_x_thresh` of a checkpoint); default: the largest magnitude",
              [&](const std::string& text) {
                options.query_clip = static_cast<float>(number("--query-clip", text, -1, 3e38, "a number above 0"));
              });
-  line.meant("--key-clip", "T", "Clip threshold of keys (`input_y_thresh` of a checkpoint); default: the largest magnitude", [&](const std::string& text) {
-    options.key_clip = static_cast<float>(number("--key-clip", text, -1, 3e38, "a number above 0"));
-  });
+  line.meant("--key-clip", "T",
+             "Clip threshold of keys (`input_y_thresh` of a checkpoint); default: the largest magnitude",
+             [&](const std::string& text) {
+               options.key_clip = static_cast<float>(number("--key-clip", text, -1, 3e38, "a number above 0"));
+             });
 }
 
 void settle(const ArrayInputOptions& options, ArrayCasesRequest& request) {
@@ -146,22 +150,27 @@ void declare_machine(CommandLine& line, ArrayChoice& choice, masks::PackEffort& 
                    : "Elements merged or normalised in a cycle; default 16",
              kMostLanes);
   // `sparse rtl` takes them to say why not (O1972).
-  const auto modelled = [&](const char* text) { return built ? "Refused: the hardware that is written does not have it" : text; };
+  const auto modelled = [&](const char* text) {
+    return built ? "Refused: the hardware that is written does not have it" : text;
+  };
   line.count("--query-rows", choice.query_rows,
              modelled("Queries of a tile that memory holds; default 64, or as many as the work has"), kMostSize);
   line.count("--key-tokens", choice.key_tokens,
              modelled("Keys and values that memory holds; longer ones are fetched by block; default 1024"), kMostSize);
   line.count("--score-keys", choice.score_keys,
-             modelled("Keys of a tile's predicted scores or mask; default 1024, or as many as the work has"), kMostSize);
-  line.meant("--format", "BITS.POINT",
-             built ? "Format of queries, keys, values and outputs: 16 bits, of which so many behind the point; default 16.10"
-                   : "Format of queries, keys, values and outputs: bits, and how many of them behind the point; default 16.10",
-             [&x](const std::string& text) {
-               x.numbers.query = x.numbers.key = x.numbers.value = x.numbers.output = format_of("--format", text);
-             });
+             modelled("Keys of a tile's predicted scores or mask; default 1024, or as many as the work has"),
+             kMostSize);
+  line.meant(
+      "--format", "BITS.POINT",
+      built ? "Format of queries, keys, values and outputs: 16 bits, of which so many behind the point; default 16.10"
+            : "Format of queries, keys, values and outputs: bits, and how many of them behind the point; default 16.10",
+      [&x](const std::string& text) {
+        x.numbers.query = x.numbers.key = x.numbers.value = x.numbers.output = format_of("--format", text);
+      });
   line.meant("--sums", "BITS.POINT",
              built ? "Format of scores, exponentials and weighted values: 32.16, no other"
-                   : "Format of scores, exponentials and weighted values: bits, and how many of them behind the point; default 32.16",
+                   : "Format of scores, exponentials and weighted values: bits, and how many of them behind the point; "
+                     "default 32.16",
              [&x](const std::string& text) { x.numbers.sum = format_of("--sums", text); });
   line.text("--dram", choice.dram, "TYPE",
             modelled("Kind of DRAM, for the energy of a byte: HBM2 (default), LPDDR4, GDDR5, DDR3, LPDDR"));

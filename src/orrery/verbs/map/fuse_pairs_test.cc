@@ -84,8 +84,9 @@ TEST(FusePairs, TheChoiceIsTheLeastOfAllThatCanBeAskedForByHand) {
 }
 
 TEST(FusePairs, TheLayersAreThoseOfTheChoiceAndTheirSumIsItsTotal) {
-  const FusedLayers fused =
-      map_fused({testing::product("P", chip_of_fuse_pairs(), 4, 4, 16, 3), normalisation("N", chip_of_fuse_pairs(), 16, 4, 3)}, {});
+  const FusedLayers fused = map_fused(
+      {testing::product("P", chip_of_fuse_pairs(), 4, 4, 16, 3), normalisation("N", chip_of_fuse_pairs(), 16, 4, 3)},
+      {});
   ASSERT_EQ(fused.mapped.layers.size(), 2u);
   const Totals sum = totals(fused.mapped.layers);
   const FusedPair::Choice& chosen = fused.pairs.at(0).chosen();
@@ -110,10 +111,11 @@ TEST(FusePairs, WhatAStorageMayNotHoldIsNotHandedOverThere) {
 }
 
 TEST(FusePairs, ARowOfNormalisationsIsSharedOutToTheProductsBeforeIt) {
-  const FusedLayers fused = map_fused({testing::product("A", chip_of_fuse_pairs(), 4, 4, 16), testing::product("B", chip_of_fuse_pairs(), 4, 8, 16),
-                                       testing::product("C", chip_of_fuse_pairs(), 4, 2, 16), normalisation("N", chip_of_fuse_pairs(), 16, 4, 2),
-                                       testing::product("D", chip_of_fuse_pairs(), 8, 2, 16)},
-                                      {});
+  const FusedLayers fused = map_fused(
+      {testing::product("A", chip_of_fuse_pairs(), 4, 4, 16), testing::product("B", chip_of_fuse_pairs(), 4, 8, 16),
+       testing::product("C", chip_of_fuse_pairs(), 4, 2, 16), normalisation("N", chip_of_fuse_pairs(), 16, 4, 2),
+       testing::product("D", chip_of_fuse_pairs(), 8, 2, 16)},
+      {});
   ASSERT_EQ(fused.pairs.size(), 2u);
   EXPECT_EQ(fused.pairs[0].product, "B");
   EXPECT_EQ(fused.pairs[1].product, "C");
@@ -137,17 +139,22 @@ TEST(FusePairs, WhatIsLeftOfARowIsMappedWithoutFusion) {
 
 TEST(FusePairs, LayersOfOtherSizesMakeNoPair) {
   EXPECT_EQ(base::codes_of([] {
-              map_fused({testing::product("P", chip_of_fuse_pairs(), 4, 4, 16), normalisation("N", chip_of_fuse_pairs(), 8, 4)}, {});
+              map_fused({testing::product("P", chip_of_fuse_pairs(), 4, 4, 16),
+                         normalisation("N", chip_of_fuse_pairs(), 8, 4)},
+                        {});
             }),
             base::Codes{"O2034"});
   EXPECT_EQ(base::codes_of([] {
-              map_fused({testing::product("P", chip_of_fuse_pairs(), 4, 4, 16, 2), normalisation("N", chip_of_fuse_pairs(), 16, 4, 1)}, {});
+              map_fused({testing::product("P", chip_of_fuse_pairs(), 4, 4, 16, 2),
+                         normalisation("N", chip_of_fuse_pairs(), 16, 4, 1)},
+                        {});
             }),
             base::Codes{"O2034"});
 }
 
 TEST(FusePairs, TheObjectiveDecides) {
-  const LayerQuestion product = testing::product("P", chip_of_fuse_pairs(), 8, 2, 8), after = normalisation("N", chip_of_fuse_pairs(), 8, 8);
+  const LayerQuestion product = testing::product("P", chip_of_fuse_pairs(), 8, 2, 8),
+                      after = normalisation("N", chip_of_fuse_pairs(), 8, 8);
   for (const nest::Metric metric : {nest::Metric::kEnergy, nest::Metric::kDelay}) {
     MapOptions options;
     options.objective = {metric};

@@ -82,8 +82,8 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
   for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
   line.offer("--stack", stacks);
   line.meant_each("--overlap", "CLASS[,CLASS]",
-                  "Communication that runs beside work: tp, pp, dp, ep, cp, or none; default: what the software does", true,
-                  [&request](const std::string& name) { choose_overlap(name, request); });
+                  "Communication that runs beside work: tp, pp, dp, ep, cp, or none; default: what the software does",
+                  true, [&request](const std::string& name) { choose_overlap(name, request); });
   line.offer("--overlap", {"dp", "tp", "pp", "ep", "cp", "none"});
   line.toggle("--sequence-parallel", request.sequence_parallel, "Split norms and dropouts over tp as well");
   cluster::Plan plan;
@@ -125,8 +125,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.toggle("--by-operator", request.by_operator, "List the operators with their times, as a run on a chip does");
   line.choice("--attention", request.attention, cluster::attentions(),
               "materialised or flash; default: what was usual when the model was published");
-  line.text("--operators", request.measurements, "FILE.csv",
-            "Timings of GEMMs, used in preference to the roofline");
+  line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
   line.text("--attention-array", request.attention_array, "FILE.json",
             "A simulated array beside each accelerator does attention forwards: an answer of `sparse simulate`");
   line.meant("--efficiency", "E[,B]",
@@ -143,9 +142,10 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   declare_plan_question(line, request.plans);
   line.text("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
   line.group("Search");
-  declare_search(line, request.limits,
-                 "Threads that search plans and map a chip's GEMMs; they change the time only; default: one for each core",
-                 "Seconds for the search of plans and a chip's mappings; the best so far is taken");
+  declare_search(
+      line, request.limits,
+      "Threads that search plans and map a chip's GEMMs; they change the time only; default: one for each core",
+      "Seconds for the search of plans and a chip's mappings; the best so far is taken");
   request.limits.memory = base::kDefaultMemory;
   line.memory(request.limits.memory);
   declare(line, options, "Write result.json, plan.yaml and, of a search, plans.csv, or AMPeD's files, there");

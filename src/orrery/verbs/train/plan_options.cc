@@ -143,7 +143,8 @@ void declare_sizes(CommandLine& line, TrainRequest& request) {
 void declare_plan_question(CommandLine& line, PlanQuestion& question) {
   line.group("Best plan");
   line.meant_each("--objective", "NAME[,NAME]",
-                  "Objective: time (default), cost, energy, memory, goodput (useful work in the least time), accelerators; or several to compare in turn",
+                  "Objective: time (default), cost, energy, memory, goodput (useful work in the least time), "
+                  "accelerators; or several to compare in turn",
                   true, [&question](const std::string& name) { add_metric(name, question); });
   line.offer("--objective", metric_names());
   line.meant_each("--pareto", "NAME,NAME[,NAME]", "All plans that no other one beats in these, side by side", true,
@@ -163,22 +164,26 @@ void declare_plan_question(CommandLine& line, PlanQuestion& question) {
                         "write `--max-memory 64GiB`, or GB for powers of ten");
                question.most_memory = static_cast<double>(bytes);
              });
-  line.meant("--memory-margin", "SIZE|P%",
-             "Memory of an accelerator to leave free, such as 5% or 4GiB; default: none",
+  line.meant("--memory-margin", "SIZE|P%", "Memory of an accelerator to leave free, such as 5% or 4GiB; default: none",
              [&question](const std::string& text) { choose_margin(text, question); });
-  line.meant("--max-cost", "USD", "Most US dollars of an iteration; with --tokens of the whole training, with several batches of a sequence",
+  line.meant("--max-cost", "USD",
+             "Most US dollars of an iteration; with --tokens of the whole training, with several batches of a sequence",
              [&question](const std::string& text) {
                question.most_dollars = positive("--max-cost", text, "a number of dollars");
              });
-  line.meant("--max-time", "S", "Most seconds of an iteration; with --tokens of the whole training, with several batches of a sequence", [&question](const std::string& text) {
-    question.most_seconds = positive("--max-time", text, "a number of seconds");
-  });
+  line.meant("--max-time", "S",
+             "Most seconds of an iteration; with --tokens of the whole training, with several batches of a sequence",
+             [&question](const std::string& text) {
+               question.most_seconds = positive("--max-time", text, "a number of seconds");
+             });
   line.meant("--mtbf", "HOURS", "Hours between two failures of one accelerator, for goodput",
              [&question](const std::string& text) {
                question.reliability.mtbf_s = 3600 * positive("--mtbf", text, "a number of hours");
              });
-  line.seconds("--checkpoint-time", question.reliability.checkpoint_s, "Seconds to write a checkpoint, for goodput; default 0");
-  line.seconds("--restart-time", question.reliability.restart_s, "Seconds from a failure to the next step, for goodput; default 0");
+  line.seconds("--checkpoint-time", question.reliability.checkpoint_s,
+               "Seconds to write a checkpoint, for goodput; default 0");
+  line.seconds("--restart-time", question.reliability.restart_s,
+               "Seconds from a failure to the next step, for goodput; default 0");
   line.text("--why", question.why, "CHOICE",
             "Force a choice, such as tp=4 or recompute=full,zero=3, and say what it costs");
   line.toggle("--certify", question.certify, "Evaluate every plan, without bounds");

@@ -10,12 +10,13 @@ void declare_layer(CommandLine& line, LayerRequest& layer) {
   line.text("--model", layer.model, "NAME|FILE", "One layer of a model from the catalogue, or of its config.json");
   declare_ignored(line, layer.ignored);
   declare_like(line, layer.like);
-  line.count("--layer", layer.layer, "Number of the layer, from 1; default: the first of the commonest kind", kMostSize);
+  line.count("--layer", layer.layer, "Number of the layer, from 1; default: the first of the commonest kind",
+             kMostSize);
   line.choice<std::string>("--stack", layer.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
   line.count("--batch,--batch-size", layer.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
-  line.count("--seq,--max-seq-len", layer.seq, "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512",
-             kMostSize);
+  line.count("--seq,--max-seq-len", layer.seq,
+             "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
   line.count("--source", layer.source, "Tokens of the encoder's output that a decoder attends to; default: --seq",
              kMostSize);
   line.group("Layer of given sizes, without a model");

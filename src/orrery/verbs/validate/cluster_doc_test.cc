@@ -58,7 +58,8 @@ TEST(ClusterPage, ListsTheFieldsOfPlanModelAndSystem) {
 }
 
 TEST(ClusterPage, ShowsTheFittedConstants) {
-  const FittedConstants constants = fitted_constants(formats::orrery::load_system(kClusterDocDirectory, "vtrain-a100").system);
+  const FittedConstants constants =
+      fitted_constants(formats::orrery::load_system(kClusterDocDirectory, "vtrain-a100").system);
   expect_line(fmt::format("| matrix efficiency e | {:.3g} |", constants[0]));
   expect_line(fmt::format("| fill depth K0 | {:.3g} |", constants[1]));
   expect_line(fmt::format("| host time of an operator | {:.3g} us |", 1e6 * constants[2]));

@@ -8,7 +8,6 @@
 namespace orrery::verbs {
 namespace {
 
-
 // "t8 p16 d4 b1 v3 full sp": what tells the points of a set apart.
 std::string plan_in_short(const cluster::Plan& plan) {
   std::string text = fmt::format("t{} p{} d{} b{}", plan.tp, plan.pp, plan.dp, plan.micro_batch);

@@ -413,7 +413,8 @@ TEST(Evaluate, HybridShardingGathersInsideANodeAndHoldsANodesShare) {
   EXPECT_LT(hybrid.breakdown.dp_exposed, all.breakdown.dp_exposed);
   EXPECT_NEAR(hybrid.memory.optimizer, 8 * all.memory.optimizer, 1e-6 * hybrid.memory.optimizer);
   run.plan.shard = 64;
-  EXPECT_DOUBLE_EQ(evaluated_of_evaluate(run).iteration_s, all.iteration_s) << "all replicas are what is meant without it";
+  EXPECT_DOUBLE_EQ(evaluated_of_evaluate(run).iteration_s, all.iteration_s)
+      << "all replicas are what is meant without it";
 }
 
 TEST(Evaluate, AdaptersTrainAShareOfTheWeightsAndNeedLessOfEverything) {

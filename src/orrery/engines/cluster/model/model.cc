@@ -237,7 +237,8 @@ void list_sizes(const Transformer& transformer, Model& model) {
       if (block.cross) attention(*block.cross);
     }
   }
-  for (const workload::Stack& stack : transformer.stacks) add("seq", stack.fixed_tokens > 0 ? stack.fixed_tokens : model.seq);
+  for (const workload::Stack& stack : transformer.stacks)
+    add("seq", stack.fixed_tokens > 0 ? stack.fixed_tokens : model.seq);
   for (const workload::Stack& stack : transformer.stacks)
     for (const Block& block : stack.kinds)
       if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) add("ffn", f->inner);

@@ -63,7 +63,7 @@ std::vector<ScheduleStep> order_of(Count stage, Count stages, Count m, Count chu
 class ScheduleSimulation {
  public:
   ScheduleSimulation(const std::vector<StageWork>& stages, Count m, Count chunks, Count group, Schedule schedule,
-             double boundary)
+                     double boundary)
       : stages_(stages), m_(m), chunks_(chunks), boundary_(boundary) {
     const auto p = static_cast<Count>(stages.size());
     ends_.assign(static_cast<std::size_t>(3 * p * chunks * m), -1);

@@ -11,7 +11,6 @@
 namespace orrery::verbs {
 namespace {
 
-
 constexpr double kCellWidth = 58, kCellHeight = 30, kLeft = 64, kTop = 74, kGap = 36, kBottom = 36;
 
 std::string text_at(double x, double y, const char* attributes, const std::string& text) {

@@ -50,9 +50,10 @@ std::vector<LatencyLine> lines_of(const SparseSimulate& answer, const LatencySha
   const auto ms = [&](Count cycles) { return real_of_simulate_run(cycles) / answer.instance.frequency * 1e3; };
   const double v1 = v1_core_ms(shape), v2 = v2_core_ms(shape);
   // v2's row of tiles: heads x size deep for scores, columns for values.
-  const double n = shape.load_balance > 0
-                       ? shape.density / shape.load_balance / (real_of_simulate_run(shape.pes) / real_of_simulate_run(shape.ports)) * real_of_simulate_run(shape.keys)
-                       : 0;
+  const double n = shape.load_balance > 0 ? shape.density / shape.load_balance /
+                                                (real_of_simulate_run(shape.pes) / real_of_simulate_run(shape.ports)) *
+                                                real_of_simulate_run(shape.keys)
+                                          : 0;
   const double features = real_of_simulate_run(shape.heads * shape.size), ports = real_of_simulate_run(shape.ports);
   const double scores_of_v2 = v2 > 0 ? v2 * (features + ports) / (features + ports + n + ports) : 0;
   const auto busy = [&](accelerator::Unit unit) { return ms(s.busy[static_cast<std::size_t>(unit)]); };

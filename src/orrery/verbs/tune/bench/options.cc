@@ -28,7 +28,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.group("Sizes");
   line.text("--model", request.model, "NAME|FILE", "Sizes of a model from the catalogue, or of its config.json");
   line.count("--batch", request.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
-  line.count("--seq", request.seq, "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
+  line.count("--seq", request.seq,
+             "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
   line.text("--size", request.sizes, "H=16,B=8,...",
             "Without a model, in Substation's letters: B, J, H, P, I or N, U; default: BERT-large's");
   line.group("What is measured");

@@ -26,14 +26,16 @@ int run_tune_ledger(const Arguments& arguments, Console& console) {
   line.group("Machine");
   line.text("--system", request.system, "NAME|FILE",
             "System whose peaks operators are compared with; default: this-machine, measured");
-  line.text("--chip", request.chip, "NAME|FILE", "Chip instead of a system, or in the place of the system's accelerator");
+  line.text("--chip", request.chip, "NAME|FILE",
+            "Chip instead of a system, or in the place of the system's accelerator");
   line.choice<Precision>("--dtype", request.precision,
                          {{"fp32", Precision::kFp32},
                           {"tf32", Precision::kTf32},
                           {"bf16", Precision::kBf16},
                           {"fp16", Precision::kBf16},
                           {"fp8", Precision::kFp8}},
-                         "Number format of words and arithmetic: fp32 (default on this machine), bf16 or fp16 (default elsewhere), tf32, fp8");
+                         "Number format of words and arithmetic: fp32 (default on this machine), bf16 or fp16 (default "
+                         "elsewhere), tf32, fp8");
   line.count("--threads,-j", request.threads, "Threads of this machine; default: one for each core", 4096);
   line.group("Output");
   line.text("-o,--output", picture, "FILE.svg", "Write the roofline there");

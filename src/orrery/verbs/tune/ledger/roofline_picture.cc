@@ -13,7 +13,6 @@
 namespace orrery::verbs {
 namespace {
 
-
 struct Point {
   double x = 0, y = 0;  // from 0 to 1
 };

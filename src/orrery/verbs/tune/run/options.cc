@@ -37,22 +37,24 @@ void declare_run(CommandLine& line, Options& options) {
   line.toggle("--inference", options.inference, "Forward only; of a model, this is the default");
   line.choice<Type>("--dtype", options.type, types,
                     "Number format of activations: fp32 (default), bf16; fp16 and fp64 run by plain loops, slowly");
-  line.probability("--dropout", options.dropout,
-                   "Dropout rate in all four places when training; default 0 whatever the model has, without a model 0.1");
+  line.probability(
+      "--dropout", options.dropout,
+      "Dropout rate in all four places when training; default 0 whatever the model has, without a model 0.1");
   line.probability("--softmax-dropout-prob", options.softmax, "Dropout rate of attention's probabilities");
   line.probability("--residual1-dropout-prob", options.residual1, "Dropout rate behind attention");
   line.probability("--activation-dropout-prob", options.activation, "Dropout rate behind the activation");
   line.probability("--residual2-dropout-prob", options.residual2, "Dropout rate behind the feed-forward network");
   line.count("--iters", options.request.iterations, "Measured iterations; default: at least 5, for 3 seconds",
              1'000'000);
-  line.count("--warmup", options.request.warmup, "Iterations before those that are measured, 0 or more; default: 2, or a tenth of --iters",
-             1'000'000, 0);
+  line.count("--warmup", options.request.warmup,
+             "Iterations before those that are measured, 0 or more; default: 2, or a tenth of --iters", 1'000'000, 0);
   line.seed(options.request.seed, "Seed of weights, input and dropout; default 0");
   declare_search(line, options.request.limits, "Threads; default: one for each core",
                  "Seconds; what was measured by then is printed");
   line.group("Check");
-  line.toggle("--test", options.request.test,
-              "Compare outputs, and gradients when training, with a reference, without dropout; exit code 1 where they differ");
+  line.toggle(
+      "--test", options.request.test,
+      "Compare outputs, and gradients when training, with a reference, without dropout; exit code 1 where they differ");
   line.choice<Type>("--test-dtype", options.test_type, types, "Number format of the reference; default fp64");
   line.group("As run_encoder has them");
   line.text(

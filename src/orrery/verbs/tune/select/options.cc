@@ -46,24 +46,26 @@ void declare_modelled(CommandLine& line, Options& options) {
   using machine::Precision;
   LayerRequest& layer = options.modelled.layer;
   line.group("Times modelled, without DIR");
-  line.text("--model", layer.model, "NAME|FILE", "Encoder from the catalogue, or its config.json, whose sizes are taken");
+  line.text("--model", layer.model, "NAME|FILE",
+            "Encoder from the catalogue, or its config.json, whose sizes are taken");
   line.choice<std::string>("--stack", layer.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
   line.count("--batch,--batch-size", layer.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
-  line.count("--seq,--max-seq-len", layer.seq, "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512",
-             kMostSize);
+  line.count("--seq,--max-seq-len", layer.seq,
+             "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
   line.count("--emb-size", layer.width, "Width of a token, without a model", kMostSize);
   line.count("--num-heads", layer.heads, "Attention heads", kMostSize);
   line.count("--ffn", layer.hidden, "Width of the feed-forward network; default: four times --emb-size", kMostSize);
   line.text("--system", options.request.system, "NAME|FILE",
             "System whose times are modelled, this-machine included; with DIR, the one whose memory --relayout uses");
-  line.choice<Precision>("--dtype", options.modelled.precision,
-                         {{"fp32", Precision::kFp32},
-                          {"tf32", Precision::kTf32},
-                          {"bf16", Precision::kBf16},
-                          {"fp16", Precision::kBf16},
-                          {"fp8", Precision::kFp8}},
-                         "Number format of words and arithmetic: bf16 or fp16 (default), fp32 (default of this-machine), tf32, fp8");
+  line.choice<Precision>(
+      "--dtype", options.modelled.precision,
+      {{"fp32", Precision::kFp32},
+       {"tf32", Precision::kTf32},
+       {"bf16", Precision::kBf16},
+       {"fp16", Precision::kBf16},
+       {"fp8", Precision::kFp8}},
+      "Number format of words and arithmetic: bf16 or fp16 (default), fp32 (default of this-machine), tf32, fp8");
 }
 
 // Either a folder, or a layer and a machine.
@@ -112,7 +114,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("-o,--output_config", options.layouts, "FILE", "Write the chosen layouts there, as a layout file in JSON");
   line.toggle("--relayout", request.relayout,
               "Also the best choice where tensors may be transposed between operators, at a bandwidth");
-  line.meant("--bandwidth", "GB/s", "Bandwidth of a transposition, which reads and writes a tensor once, two bytes a word",
+  line.meant("--bandwidth", "GB/s",
+             "Bandwidth of a transposition, which reads and writes a tensor once, two bytes a word",
              [&request](const std::string& text) {
                const auto [rate, rest] = decimal(text);
                if (!rest.empty() || !(rate > 0 && rate <= 1e9))
@@ -122,8 +125,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
              });
   line.group("Comparison, as Substation's optimize has it");
   const std::vector<std::string> modes = {"fp_first", "bp_first", "combined"};
-  line.meant_each("--mode,--graph_order", "NAME", "Substation's searches to run: fp_first, bp_first, combined; default: all",
-                  true, [&request, modes](const std::string& name) {
+  line.meant_each("--mode,--graph_order", "NAME",
+                  "Substation's searches to run: fp_first, bp_first, combined; default: all", true,
+                  [&request, modes](const std::string& name) {
                     if (std::find(modes.begin(), modes.end(), name) == modes.end())
                       misuse("O1102", fmt::format("`--mode {}` is none of fp_first, bp_first, combined", name),
                              "the exact choice needs no mode");
