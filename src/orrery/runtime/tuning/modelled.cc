@@ -82,9 +82,9 @@ Measured contraction(const Operator& op, const Sizes& sizes, const Machine& mach
 // --- fused kernels ---------------------------------------------------------------------------------------------------
 
 // A kernel at its sizes: what moving each column costs by its innermost letter and the letter of vectors.
-class Kernel {
+class ModelledKernel {
  public:
-  Kernel(const KernelSpace& space, const Sizes& sizes, const Machine& machine, double flop)
+  ModelledKernel(const KernelSpace& space, const Sizes& sizes, const Machine& machine, double flop)
       : space_(space), sizes_(sizes), machine_(machine), flop_seconds_(flop / machine.flop_per_s) {
     const FusedKernel* const known = fused_kernel(space.kernel);
     ORRERY_CHECK(known != nullptr, "every kernel of the space is one that runs");
@@ -141,7 +141,7 @@ class Kernel {
 Measured kernel(const Operator& op, const KernelSpace& space, const Sizes& sizes, const Machine& machine, double flop) {
   Measured out;
   out.benchmark = space.kernel;
-  const Kernel model(space, sizes, machine, flop);
+  const ModelledKernel model(space, sizes, machine, flop);
   const std::string& vectors = model.vectors();
   // Dimensions of threads and warps change no modelled time: the vector's where it may be that, else the first.
   std::vector<std::vector<std::uint16_t>> chosen(vectors.size());
