@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 RANDOM=7
 
-study=(sweep map --chip gemmini --gemm 512,512,512 --all --threads 1 --quiet
+study=(sweep map --chip gemmini --gemm "512,512,512" --all --threads 1 --quiet
   --vary arch.Scratchpad.read_bandwidth=1..40 --vary arch.DRAM.read_bandwidth=1..40)
 
 # The points of store $1 with their figures, those that are open left out.

@@ -62,7 +62,7 @@ for _ in $(seq 100); do [[ $(sinfo --noheader --format=%T 2>/dev/null) == idle ]
 [[ $(sinfo --noheader --format=%T) == idle ]] || { tail -n 5 "$scratch"/*.log >&2 && exit 1; }
 
 cd "$scratch"
-study=(map --chip gemmini --gemm 512,512,512 --all --vary arch.Scratchpad.read_bandwidth=1..60 --vary arch.DRAM.read_bandwidth=1..60)
+study=(map --chip gemmini --gemm "512,512,512" --all --vary arch.Scratchpad.read_bandwidth=1..60 --vary arch.DRAM.read_bandwidth=1..60)
 "$orrery" sweep "${study[@]}" --quiet --store alone.db --export alone.csv >/dev/null
 "$orrery" sweep "${study[@]}" --slurm --parts 3 --threads 1 --store array.db --export array.csv >answer 2>said &
 sweep=$!
