@@ -11,27 +11,27 @@ const char* pass(bool backward) {
   return backward ? "backward" : "forward";
 }
 
-Record<LedgerRow> row() {
-  const auto product = [](const LedgerRow& r) { return r.what == tuning::Class::kContraction; };
-  return {{"name", "Name of the operator: Substation's where it has one.", &LedgerRow::name},
-          {"class", "Class of the operator.", [](const LedgerRow& r) { return class_name(r.what); },
+Record<ProfileRow> row() {
+  const auto product = [](const ProfileRow& r) { return r.what == tuning::Class::kContraction; };
+  return {{"name", "Name of the operator: Substation's where it has one.", &ProfileRow::name},
+          {"class", "Class of the operator.", [](const ProfileRow& r) { return class_name(r.what); },
            OneOf{{"tensor_contraction", "statistical_normalization", "element_wise"}}},
-          {"pass", "Pass in which it runs.", [](const LedgerRow& r) { return pass(r.backward); },
+          {"pass", "Pass in which it runs.", [](const ProfileRow& r) { return pass(r.backward); },
            OneOf{{"forward", "backward"}}},
-          {"einsum", "Contraction in Einstein notation; only of contractions.", &LedgerRow::einsum, when(product)},
-          {"m", "Rows of the result; only of contractions, which take 2 m n k batch operations.", &LedgerRow::m,
+          {"einsum", "Contraction in Einstein notation; only of contractions.", &ProfileRow::einsum, when(product)},
+          {"m", "Rows of the result; only of contractions, which take 2 m n k batch operations.", &ProfileRow::m,
            when(product)},
-          {"n", "Columns of the result; only of contractions.", &LedgerRow::n, when(product)},
-          {"k", "Length of the sum; only of contractions.", &LedgerRow::k, when(product)},
-          {"batch", "Equal GEMMs; only of contractions.", &LedgerRow::batch, when(product)},
-          {"space", "Letters of the iteration space.", &LedgerRow::space},
-          {"reduced", "Letters that a kernel sums or normalises over.", &LedgerRow::reduced},
-          {"elementary", "Elementary operators that it does, or parts of them.", &LedgerRow::operators},
-          {"flop", "Floating-point operations.", &LedgerRow::flop},
-          {"flop_seen", "Floating-point operations without scores that a mask hides.", &LedgerRow::flop_seen},
-          {"words_read", "Words read, each operand once.", &LedgerRow::words_read},
-          {"words_written", "Words written, each result once.", &LedgerRow::words_written},
-          {"words_unread", "Words written that nothing reads.", &LedgerRow::words_unread}};
+          {"n", "Columns of the result; only of contractions.", &ProfileRow::n, when(product)},
+          {"k", "Length of the sum; only of contractions.", &ProfileRow::k, when(product)},
+          {"batch", "Equal GEMMs; only of contractions.", &ProfileRow::batch, when(product)},
+          {"space", "Letters of the iteration space.", &ProfileRow::space},
+          {"reduced", "Letters that a kernel sums or normalises over.", &ProfileRow::reduced},
+          {"elementary", "Elementary operators that it does, or parts of them.", &ProfileRow::operators},
+          {"flop", "Floating-point operations.", &ProfileRow::flop},
+          {"flop_seen", "Floating-point operations without scores that a mask hides.", &ProfileRow::flop_seen},
+          {"words_read", "Words read, each operand once.", &ProfileRow::words_read},
+          {"words_written", "Words written, each result once.", &ProfileRow::words_written},
+          {"words_unread", "Words written that nothing reads.", &ProfileRow::words_unread}};
 }
 
 Record<JudgedOperator> judged() {
@@ -47,16 +47,16 @@ Record<JudgedOperator> judged() {
   return out;
 }
 
-Record<LedgerTotals> sums() {
+Record<ProfileTotals> sums() {
   return {
-      {"flop", "Floating-point operations of all operators.", &LedgerTotals::flop},
-      {"flop_contractions", "Floating-point operations of contractions.", &LedgerTotals::flop_contractions},
-      {"flop_seen", "Floating-point operations without scores that a mask hides.", &LedgerTotals::flop_seen},
-      {"words_contractions", "Words that contractions read and write.", &LedgerTotals::words_contractions},
-      {"words_unfused", "Words moved by contractions and by every other operator alone.", &LedgerTotals::words_unfused},
-      {"words_fused", "Words moved by contractions and fused kernels, as in `operators`.", &LedgerTotals::words_fused},
-      {"words_minimal", "Words moved by the operators of `minimal`.", &LedgerTotals::words_minimal},
-      {"words_compulsory", "Words of inputs, weights, outputs and gradients alone.", &LedgerTotals::words_compulsory}};
+      {"flop", "Floating-point operations of all operators.", &ProfileTotals::flop},
+      {"flop_contractions", "Floating-point operations of contractions.", &ProfileTotals::flop_contractions},
+      {"flop_seen", "Floating-point operations without scores that a mask hides.", &ProfileTotals::flop_seen},
+      {"words_contractions", "Words that contractions read and write.", &ProfileTotals::words_contractions},
+      {"words_unfused", "Words moved by contractions and by every other operator alone.", &ProfileTotals::words_unfused},
+      {"words_fused", "Words moved by contractions and fused kernels, as in `operators`.", &ProfileTotals::words_fused},
+      {"words_minimal", "Words moved by the operators of `minimal`.", &ProfileTotals::words_minimal},
+      {"words_compulsory", "Words of inputs, weights, outputs and gradients alone.", &ProfileTotals::words_compulsory}};
 }
 
 Record<LedgerAnswer> config() {
@@ -104,13 +104,13 @@ Record<LedgerAnswer> result() {
   return {
       {"operators", "Contractions and fused kernels, in launch order.", &L::operators, judged()},
       {"elementary", "Operators that are no contractions, each alone.",
-       [](const L& a) -> const std::vector<LedgerRow>& { return a.ledger.elementary; }, row()},
+       [](const L& a) -> const std::vector<ProfileRow>& { return a.ledger.elementary; }, row()},
       {"minimal", "Operators at the minimal level of data movement.",
        [](const L& a) -> const std::vector<MovedRow>& { return a.ledger.minimal; }, moved},
-      {"totals", "Totals of both passes.", [](const L& a) -> const LedgerTotals& { return a.ledger.total; }, sums()},
-      {"forward", "Totals of the forward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.forward; },
+      {"totals", "Totals of both passes.", [](const L& a) -> const ProfileTotals& { return a.ledger.total; }, sums()},
+      {"forward", "Totals of the forward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.forward; },
        sums()},
-      {"backward", "Totals of the backward pass.", [](const L& a) -> const LedgerTotals& { return a.ledger.backward; },
+      {"backward", "Totals of the backward pass.", [](const L& a) -> const ProfileTotals& { return a.ledger.backward; },
        sums()},
       {"weights", "Words of weights, biases and norms.", [](const L& a) { return a.ledger.weights; }},
       {"machine", "Machine whose peaks the operators are compared with.", std::identity(), machine},

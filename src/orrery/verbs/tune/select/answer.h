@@ -36,7 +36,7 @@ struct Alternative {
 };
 
 // The best choice where tensors may be transposed between operators.
-struct Relayouts {
+struct Conversions {
   double bytes_per_s = 0;
   std::optional<tuning::ConversionSelection> selection;
   base::Count bound = 0;  // fs
@@ -56,7 +56,7 @@ struct TunedSelection {
   std::vector<SelectMode> modes;
   std::vector<Alternative> why;
   std::optional<Alternative> evaluated;
-  std::optional<Relayouts> relayouts;
+  std::optional<Conversions> conversions;
   std::optional<LayerPlan> plan;  // of a folder that was measured on this machine, with its built-in layer
   base::Certificate certificate;  // in ms
   double solved_s = 0;            // from what was read to the proof

@@ -81,27 +81,27 @@ Record<JudgedMode> mode() {
        }}};
 }
 
-Record<tuning::Relayout> transposition() {
-  return {{"variable", "Tensor that is transposed.", &tuning::Relayout::variable},
-          {"reader", "Operator that reads it.", &tuning::Relayout::reader},
-          {"from", "Layout in which it was made.", &tuning::Relayout::from},
-          {"to", "Layout in which it is read.", &tuning::Relayout::to},
+Record<tuning::LayoutConversion> transposition() {
+  return {{"variable", "Tensor that is transposed.", &tuning::LayoutConversion::variable},
+          {"reader", "Operator that reads it.", &tuning::LayoutConversion::reader},
+          {"from", "Layout in which it was made.", &tuning::LayoutConversion::from},
+          {"to", "Layout in which it is read.", &tuning::LayoutConversion::to},
           {"time_ms", "Time of the transposition, in milliseconds, modelled: the tensor is read and written once.",
-           [](const tuning::Relayout& one) { return tuning::ms(one.time); }}};
+           [](const tuning::LayoutConversion& one) { return tuning::ms(one.time); }}};
 }
 
-Record<Relayouts> with_conversions() {
+Record<Conversions> with_conversions() {
   return {
       {"time_ms", "Time of operators and transpositions, in milliseconds; null where nothing is allowed or found.",
-       [](const Relayouts& r) { return r.selection ? std::optional(tuning::ms(r.selection->time)) : std::nullopt; }},
+       [](const Conversions& r) { return r.selection ? std::optional(tuning::ms(r.selection->time)) : std::nullopt; }},
       {"bandwidth_gb_per_s", "Bandwidth of transpositions, in GB/s.",
-       [](const Relayouts& r) { return r.bytes_per_s / 1e9; }},
+       [](const Conversions& r) { return r.bytes_per_s / 1e9; }},
       {"lower_bound_ms", "Lower bound of the time of any choice with transpositions, in milliseconds.",
-       [](const Relayouts& r) { return tuning::ms(r.bound); }},
+       [](const Conversions& r) { return tuning::ms(r.bound); }},
       {"proven", "Whether the choice is proven to be the best; false: a limit came first.",
-       [](const Relayouts& r) { return r.proven; }},
+       [](const Conversions& r) { return r.proven; }},
       {"transpositions", "Tensors that are transposed, and the operators that read them.",
-       [](const Relayouts& r) { return r.selection ? r.selection->relayouts : std::vector<tuning::Relayout>(); },
+       [](const Conversions& r) { return r.selection ? r.selection->conversions : std::vector<tuning::LayoutConversion>(); },
        transposition()}};
 }
 
@@ -172,7 +172,7 @@ Record<TunedSelection> result() {
       {"why", "With `--why`: the best choice with each layout that was asked for.", why, alternative()},
       {"evaluated", "With `--evaluate`: what the file's choice costs; null without.", evaluated, alternative()},
       {"relayout", "With `--relayout`: the best choice with transpositions between operators; null without.",
-       [](const TunedSelection& a) { return a.relayouts; }, with_relayouts()},
+       [](const TunedSelection& a) { return a.conversions; }, with_conversions()},
       {"plan", "Plan of a folder measured here with the built-in layer: what `tune run` trains by; null otherwise.",
        [](const TunedSelection& a) { return a.plan; }, layer_plan()},
       {"conflict", "Operators for which no common choice of layouts was measured; empty where one exists.", conflict},

@@ -139,9 +139,9 @@ double relayout_bandwidth(const TuneSelectRequest& request, TunedSelection& out)
              "give one with `--bandwidth GB/s`");
 }
 
-Relayouts with_conversions(const TunedSelection& of, double bytes_per_s, const base::Budget& budget) {
+Conversions with_conversions(const TunedSelection& of, double bytes_per_s, const base::Budget& budget) {
   const Problem& problem = of.problem;
-  Relayouts out{bytes_per_s, std::nullopt, 0, false};
+  Conversions out{bytes_per_s, std::nullopt, 0, false};
   const tuning::ConversionProblem with = tuning::with_conversions(
       problem, bytes_per_s,
       of.modelled ? machine::bytes_per_element(of.modelled->precision) : tuning::kMeasuredBytesPerWord);
@@ -248,7 +248,7 @@ TunedSelection tune_select(const TuneSelectRequest& request) {
     proof.close_empty();
   else
     proof.lower_bound = tuning::ms(out.minimum.bound);
-  if (request.relayout) out.relayouts = with_conversions(out, relayout_rate, budget);
+  if (request.relayout) out.conversions = with_conversions(out, relayout_rate, budget);
   run_modes(request, out, budget);
   for (const std::string& asked : request.why) out.why.push_back(why(out.problem, asked, budget));
   if (!request.evaluate.empty()) out.evaluated = evaluate_file(out.problem, request.evaluate, budget);

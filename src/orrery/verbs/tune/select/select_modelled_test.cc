@@ -34,8 +34,8 @@ TEST(TuneSelectModelled, IsProvenOnEachMachineAndNoModeOrOtherLayoutIsBelow) {
       ASSERT_TRUE(one.selection && one.proven) << system << " " << one.asked;
       EXPECT_GE(one.selection->time, found.selection->time) << system << " " << one.asked;
     }
-    ASSERT_TRUE(found.relayouts && found.relayouts->proven) << system;
-    EXPECT_LE(found.relayouts->selection->time, found.selection->time) << system;
+    ASSERT_TRUE(found.conversions && found.conversions->proven) << system;
+    EXPECT_LE(found.conversions->selection->time, found.selection->time) << system;
   }
 }
 

@@ -64,7 +64,7 @@ std::string alternative_lines(const TunedSelection& answer, const Alternative& o
   return out;
 }
 
-std::string relayout_lines(const TunedSelection& answer, const Relayouts& with) {
+std::string relayout_lines(const TunedSelection& answer, const Conversions& with) {
   const std::string rate = fmt::format("with re-layouts at {:.5g} GB/s", with.bytes_per_s / 1e9);
   if (!with.selection)
     return fmt::format("{}: {}\n", rate, with.proven ? "nothing is allowed either" : "a limit ended the search");
@@ -115,7 +115,7 @@ std::string select_table(const TunedSelection& answer) {
   if (answer.plan) out += plan_lines(*answer.plan);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);
-  if (answer.relayouts) out += "\n" + relayout_lines(answer, *answer.relayouts);
+  if (answer.conversions) out += "\n" + relayout_lines(answer, *answer.conversions);
   const tuning::Measurements& read = *answer.measurements;
   if (answer.modelled) return out + "\n" + modelled_line(answer);
   std::size_t lines = 0, failed = 0;
