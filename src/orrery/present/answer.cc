@@ -29,12 +29,13 @@ Record<Envelope> timing() {
   return {{"seconds", "Wall clock of the whole command, in seconds.", &Envelope::seconds}};
 }
 
-}  // namespace
+std::string document_name(const std::string& kind) {
+  return "orrery." + kind + "/1";
+}
 
 Record<Envelope> envelope_head(const std::string& kind, unsigned parts) {
-  const std::string name = "orrery." + kind + "/1";
   Record<Envelope> out = {
-      {"schema", "The kind of document and its version.", [name](const Envelope&) { return name; }, OneOf{{name}}},
+      {"schema", "The kind of document and its version.", &Envelope::schema, OneOf{{document_name(kind)}}},
       {"version", "Version of Orrery that wrote the document.", &Envelope::version}};
   if (parts & kCompat)
     out.add({{"compat", "Originals whose defects are reproduced, as `--compat` names them.", &Envelope::compat}});
@@ -55,8 +56,11 @@ Record<Envelope> envelope_tail(unsigned parts) {
   return out;
 }
 
-std::string document_text(const std::string& kind, unsigned parts, const Envelope& envelope,
-                          const std::vector<AnyColumn>& keys, const void* answer) {
+}  // namespace
+
+std::string document_text(const std::string& kind, unsigned parts, Envelope envelope, const AnyColumns& keys,
+                          const void* answer) {
+  envelope.schema = document_name(kind);
   Json::Object out;
   add_keys(out, envelope_head(kind, parts).columns(), &envelope);
   add_keys(out, keys, answer);
@@ -64,8 +68,8 @@ std::string document_text(const std::string& kind, unsigned parts, const Envelop
   return text(std::move(out));
 }
 
-Json document_schema(const std::string& kind, unsigned parts, const std::vector<AnyColumn>& keys) {
-  std::vector<AnyColumn> all = envelope_head(kind, parts).columns();
+Json document_schema(const std::string& kind, unsigned parts, const AnyColumns& keys) {
+  AnyColumns all = envelope_head(kind, parts).columns();
   all.insert(all.end(), keys.begin(), keys.end());
   const Record<Envelope> tail = envelope_tail(parts);
   all.insert(all.end(), tail.columns().begin(), tail.columns().end());

@@ -20,6 +20,7 @@ namespace orrery::verbs {
 
 // What documents say beside the answer; each kind of document has some of it.
 struct Envelope {
+  std::string schema = {};  // "orrery.<kind>/1", by document_text
   std::string version = base::kVersion;
   std::vector<std::string> compat = {};
   const std::vector<base::Input>* inputs = nullptr;  // borrowed, as `warnings`
@@ -43,9 +44,9 @@ Envelope members_of(const Answer& answer) {
   return out;
 }
 
-std::string document_text(const std::string& kind, unsigned parts, const Envelope& envelope,
-                          const std::vector<AnyColumn>& keys, const void* answer);
-Json document_schema(const std::string& kind, unsigned parts, const std::vector<AnyColumn>& keys);
+std::string document_text(const std::string& kind, unsigned parts, Envelope envelope, const AnyColumns& keys,
+                          const void* answer);
+Json document_schema(const std::string& kind, unsigned parts, const AnyColumns& keys);
 
 // One kind of document, "orrery.<kind>/1": what --json prints of an answer, and its schema.
 template <typename Answer>
@@ -75,17 +76,6 @@ class Document {
   unsigned parts_;
   Beside beside_;
 };
-
-Record<Envelope> envelope_head(const std::string& kind, unsigned parts);
-Record<Envelope> envelope_tail(unsigned parts);
-
-// The same of a value that stands for an answer and its envelope.
-template <typename T>
-Record<T> document(const std::string& kind, unsigned parts, Envelope (*envelope)(const T&), const Record<T>& answer) {
-  Record<T> out = envelope_head(kind, parts).of<T>(envelope);
-  out.add(answer).add(envelope_tail(parts).of<T>(envelope));
-  return out;
-}
 
 // What documents have in common.
 Record<base::Location> location();

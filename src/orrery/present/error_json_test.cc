@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "orrery/base/version.h"
 #include "orrery/present/schema_check_test_util.h"
 
 namespace orrery::verbs {
@@ -24,7 +25,7 @@ TEST(ErrorJson, SaysWhatWhereAndTheWayOut) {
       .hint("did you mean `c`?");
   const json document = checked(error_document(), found.all());
   EXPECT_EQ(document["schema"], "orrery.error/1");
-  EXPECT_EQ(document["version"], "9.9.9");
+  EXPECT_EQ(document["version"], base::kVersion);
   const json& entry = document["diagnostics"].at(0);
   EXPECT_EQ(entry["code"], "O0312");
   EXPECT_EQ(entry["severity"], "error");

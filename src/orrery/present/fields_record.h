@@ -13,19 +13,6 @@ namespace orrery::verbs {
 Json field_json(const base::Field& field);
 Json field_schema(const base::Field& field);
 
-// A field as an element of a column: the column's getter returns its value, the schema is known here.
-struct FieldElement {
-  Json of_field;
-
-  template <typename V>
-  static constexpr bool kHolds = std::is_same_v<V, Json>;
-  static Json json(const Json& value) { return value; }
-  template <typename V>
-  Json schema() const {
-    return of_field;
-  }
-};
-
 // The fields whose path is `group` ("overlap.") and one name more.
 template <typename T>
 Record<T> fields_record(std::string_view group = "") {
@@ -39,7 +26,7 @@ Record<T> fields_record(std::string_view group = "") {
       T copy = of;  // fields are bound to what can be changed
       return field_json(cluster::fields(copy)[i]);
     };
-    out.add({{path.substr(group.size()), known[i].text, value, FieldElement{field_schema(known[i])}}});
+    out.add({{path.substr(group.size()), known[i].text, value, WithSchema{field_schema(known[i])}}});
   }
   return out;
 }

@@ -4,11 +4,36 @@
 
 namespace orrery::verbs {
 
-Json object_schema(const std::vector<AnyColumn>& columns) {
+AnyColumn::AnyColumn(std::string_view name, std::string_view meaning) : key(name), text(meaning) {}
+
+AnyColumn around(const AnyColumn& column) {
+  AnyColumn out(column.key, column.text);
+  out.choices = column.choices;
+  out.schema = column.schema;
+  out.type = [](const AnyColumn& outer) { return outer.part->front().type(outer.part->front()); };
+  out.part = share({column});
+  return out;
+}
+
+std::shared_ptr<const AnyColumns> share(AnyColumns columns) {
+  return std::make_shared<const AnyColumns>(std::move(columns));
+}
+
+namespace {
+
+Json schema_of_column(const AnyColumn& column) {
+  Json out = column.schema ? *column.schema : column.type(column);
+  if (!column.choices.empty()) restrict(out, column.choices);
+  return out;
+}
+
+}  // namespace
+
+Json object_schema(const AnyColumns& columns) {
   Json::Object properties;
   Json::List required;
   for (const AnyColumn& column : columns) {
-    Json property = column.schema;
+    Json property = schema_of_column(column);
     property["description"] = column.text;
     if (!column.present) required.push_back(column.key);
     // A key may stand for one thing in some cases, and for another in others.
@@ -27,15 +52,15 @@ Json object_schema(const std::vector<AnyColumn>& columns) {
   return out;
 }
 
-Json object_json(const std::vector<AnyColumn>& columns, const void* of) {
+Json object_json(const AnyColumns& columns, const void* of) {
   Json::Object out;
   add_keys(out, columns, of);
   return out;
 }
 
-void add_keys(Json::Object& out, const std::vector<AnyColumn>& columns, const void* of) {
+void add_keys(Json::Object& out, const AnyColumns& columns, const void* of) {
   for (const AnyColumn& column : columns)
-    if (!column.present || column.present(of)) out.emplace_back(column.key, column.get(of));
+    if (!column.present || column.present(column, of)) out.emplace_back(column.key, column.get(column, of));
 }
 
 Json typed(const char* type) {

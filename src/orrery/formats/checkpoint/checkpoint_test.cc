@@ -104,10 +104,10 @@ TEST(ReadCheckpoint, AnIndexThatDisagreesWithItsShardsIsRefused) {
   EXPECT_EQ(said(R"({"w":"b.bin","v":"c.bin"})"),
             "tensor `w` is in `b.bin` and in `c.bin`\ntensor `v` is not in `c.bin`\n");
   for (const char* const name : {"../a.bin", "secret/d.bin", "/etc/passwd", "..", ".", "", "a.bin\\u0000b"})
-    EXPECT_NE(said(R"({"v":")" + std::string(name) + "\"}").find("which names no file beside the index"),
+    EXPECT_NE(said(R"({"v":")" + std::string(name) + "\"}").find("which is not a file beside the index"),
               std::string::npos)
         << name;
-  EXPECT_NE(said(R"({"v":3})").find("which names no file beside the index"), std::string::npos);
+  EXPECT_NE(said(R"({"v":3})").find("which is not a file beside the index"), std::string::npos);
   EXPECT_NE(said("[]").find("has no `weight_map`"), std::string::npos);
   const base::Folder folder;
   EXPECT_EQ(codes(said_of(folder.write("model.safetensors.index.json", "{"))), Codes{"O1607"});

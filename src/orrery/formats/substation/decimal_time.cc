@@ -18,7 +18,7 @@ std::string no_number(std::string_view text) {
   std::string low = base::lower(text);
   if (!low.empty() && (low[0] == '-' || low[0] == '+')) low.erase(0, 1);
   if (low == "nan" || low == "inf" || low == "infinity") return "is not finite";
-  return text.empty() ? "is missing" : "is no number";
+  return text.empty() ? "is missing" : "is not a number";
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ DecimalTime decimal_time(std::string_view text, int digits_of_unit) {
     const std::size_t first = at;
     for (; at < text.size() && is_digit(text[at]); ++at)
       exponent = exponent < 100'000 ? exponent * 10 + (text[at] - '0') : exponent;
-    if (at == first) return {0, "is no number"};
+    if (at == first) return {0, "is not a number"};
     scale += down ? -exponent : exponent;
   }
   if (at != text.size()) return {0, no_number(text)};

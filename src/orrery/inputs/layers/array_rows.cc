@@ -64,7 +64,7 @@ double common_cycle_seconds(const std::vector<LayerQuestion>& questions) {
     if (const double other = question.chip->cycle_seconds; other != cycle)
       base::fail("O2012",
                  fmt::format("a cycle of the chip for `{}` takes {:g} ns, of that for `{}` {:g} ns, so the array's "
-                             "seconds are no number of cycles",
+                             "seconds are not a number of cycles",
                              questions.front().name, 1e9 * cycle, question.name, 1e9 * other),
                  {}, "give both chips one `global_cycle_seconds`");
   return cycle;

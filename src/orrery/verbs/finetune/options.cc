@@ -90,7 +90,7 @@ void real(CommandLine& line, const char* name, std::optional<double>& value, con
     const std::optional<double> number = base::parse_number<double>(text, 0, most);
     const std::string_view first = std::string_view(name).substr(0, std::string_view(name).find(','));
     if (!number)
-      misuse("O1102", fmt::format("{}: `{}` is no number from 0 to {}", first, text, most),
+      misuse("O1102", fmt::format("{}: `{}` is not a number from 0 to {}", first, text, most),
              fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;
   });

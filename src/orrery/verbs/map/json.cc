@@ -127,25 +127,16 @@ Record<OfNetwork> network_level() {
 }
 
 // Storages outer to inner, the compute units, explicit networks.
-struct Levels {
-  Record<OfStorage> storage = storage_level();
-  Record<MappedLayer> compute = compute_level();
-  Record<OfNetwork> network = network_level();
-
-  template <typename V>
-  static constexpr bool kHolds = std::is_same_v<V, MappedLayer>;
-  Json json(const MappedLayer& layer) const {
-    Json::List out;
-    for (std::size_t i = layer.chip.storages.size(); i-- > 0;) out.push_back(storage.json({layer, i}));
-    out.push_back(compute.json(layer));
-    for (std::size_t i = 0; i < layer.optimum.evaluation.networks.size(); ++i) out.push_back(network.json({layer, i}));
-    return out;
-  }
-  template <typename V>
-  Json schema() const {
-    return list_schema(any_of({storage.schema(), compute.schema(), network.schema()}));
-  }
-};
+Json levels(const MappedLayer& layer) {
+  static const Record<OfStorage> storage = storage_level();
+  static const Record<MappedLayer> compute = compute_level();
+  static const Record<OfNetwork> network = network_level();
+  Json::List out;
+  for (std::size_t i = layer.chip.storages.size(); i-- > 0;) out.push_back(storage.json({layer, i}));
+  out.push_back(compute.json(layer));
+  for (std::size_t i = 0; i < layer.optimum.evaluation.networks.size(); ++i) out.push_back(network.json({layer, i}));
+  return out;
+}
 
 // A mapping of a layer, or one level of it.
 struct OfMapping {
@@ -404,7 +395,8 @@ Record<MappedLayer> layer(bool searched) {
   found.add(
       {{"levels",
         "Counts and energies of each level: storages outer to inner, then the compute units, then explicit networks.",
-        std::identity(), Levels()},
+        levels,
+        WithSchema{list_schema(any_of({storage_level().schema(), compute_level().schema(), network_level().schema()}))}},
        {"bound_by", "Level whose bandwidth limits the run, or the compute units.", bound_by},
        {"mapping", "The best mapping that was found, or the given one.",
         [](const MappedLayer& l) {

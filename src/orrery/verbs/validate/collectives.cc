@@ -55,7 +55,7 @@ class Row {
   double number(const std::string& column, double least, double most) {
     const csv::Cell& one = cell(column);
     if (const auto value = base::parse_number<double>(one.text, least, most)) return *value;
-    found_.error("O1358", fmt::format("`{}` is no number from {:g} to {:g}", one.text, least, most),
+    found_.error("O1358", fmt::format("`{}` is not a number from {:g} to {:g}", one.text, least, most),
                  table_.document.place(one));
     return least;
   }

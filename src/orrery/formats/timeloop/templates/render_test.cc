@@ -101,10 +101,10 @@ TEST(Template, WhatItCannotRenderIsRefusedWithItsPlace) {
   for (const Case& one : {
            Case{"a\n{{ x }}", 2, 1, "`x` has no value"},
            Case{"{{ x + 1 }}", 1, 4, "`x` has no value"},
-           Case{"{% extends 'a' %}", 1, 4, "`extends`: this statement"},
+           Case{"{% extends 'a' %}", 1, 4, "`extends`: this Jinja statement"},
            Case{"{{ f(1) }}", 1, 4, "no function `f`"},
-           Case{"{{ 1|frobnicate }}", 1, 6, "`frobnicate` is no filter"},
-           Case{"{{ 1 is odder }}", 1, 9, "`odder` is no test"},
+           Case{"{{ 1|frobnicate }}", 1, 6, "`frobnicate` is not a known filter"},
+           Case{"{{ 1 is odder }}", 1, 9, "`odder` is not a known test"},
            Case{"{{ 1", 1, 1, "never closed"},
            Case{"{% if 1 %}", 1, 4, "`if` is never closed"},
            Case{"{% endif %}", 1, 4, "without what it belongs to"},
@@ -113,7 +113,7 @@ TEST(Template, WhatItCannotRenderIsRefusedWithItsPlace) {
            Case{"{{ [1][:1] }}", 1, 8, "cannot stand here"},
            Case{"{{ (1 }}", 1, 1, "never closed"},
            Case{"{{ 'a }}", 1, 1, "never closed"},
-           Case{"{{ 1 ? 2 }}", 1, 6, "no sign"},
+           Case{"{{ 1 ? 2 }}", 1, 6, "is not a sign"},
            Case{"{% for a, b in [1] %}{% endfor %}", 1, 4, "nothing to go through"},
        }) {
     const base::Diagnostic error = refusal(one.source);

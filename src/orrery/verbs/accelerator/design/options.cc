@@ -28,7 +28,7 @@ Count slots_of(const std::string& text) {
   const auto [value, rest] = decimal(text);
   if (rest.empty() && value >= 1 && value <= 65536 && value == static_cast<double>(static_cast<Count>(value)))
     return static_cast<Count>(value);
-  misuse("O1102", fmt::format("`--block-slots {}` is no number of blocks", text),
+  misuse("O1102", fmt::format("`--block-slots {}` is not a number of blocks", text),
          "give a whole number from 1 to 65536");
 }
 

@@ -23,7 +23,7 @@ void real(CommandLine& line, const char* name, std::optional<double>& value, con
   line.meant(name, "NUMBER", what, [=, &value](const std::string& text) {
     const std::optional<double> number = base::parse_number<double>(text);
     if (!number || !(*number > 0 && *number < most))
-      misuse("O1102", fmt::format("`{} {}` is no number above 0 and below {:g}", first, text, most),
+      misuse("O1102", fmt::format("`{} {}` is not a number above 0 and below {:g}", first, text, most),
              fmt::format("such as `{} {:g}`", first, most / 100));
     value = number;
   });

@@ -65,7 +65,7 @@ bool range_of(const std::string& text, const base::Location& where, Range& range
   const std::string last = text.substr(dots + 2, colon - dots - 2);
   if (!number_of(last, range.last))
     refuse(last.empty() ? fmt::format("the range `{}` never ends", text)
-                        : fmt::format("`{}` is no number to end a range with", last),
+                        : fmt::format("`{}` is not a number that ends a range", last),
            part(where, dots + 2, last.size()), "");
   if (colon < text.size()) {
     std::string step = text.substr(colon + 1);
