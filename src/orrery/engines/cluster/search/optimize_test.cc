@@ -19,7 +19,7 @@ Optimum searched(const Model& model, const System& system, const Asked& asked, S
 TEST(Optimize, FindsWhatTryingEveryPlanFindsInRandomSpaces) {
   int with_plans = 0, without = 0;
   double plans = 0;
-  for (unsigned seed = 0; seed < 3000; ++seed) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
     Draw draw(seed);
     const Model model = random_model(draw);
     const System system = random_system(draw);
@@ -41,9 +41,9 @@ TEST(Optimize, FindsWhatTryingEveryPlanFindsInRandomSpaces) {
     }
     ++(all.empty() ? without : with_plans);
   }
-  EXPECT_GT(with_plans, 1000);
-  EXPECT_GT(without, 50);
-  EXPECT_GT(plans, 1e5);
+  EXPECT_GT(with_plans, 300);
+  EXPECT_GT(without, 15);
+  EXPECT_GT(plans, 3e4);
 }
 
 TEST(Optimize, FindsTheWholeFrontOfRandomSpaces) {
@@ -266,7 +266,7 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
     return found.best.empty() ? std::numeric_limits<double>::infinity() : found.best[0].score[0];
   };
   int solved = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     Draw draw(40'000 + seed);
     const Model model = random_model(draw);
     const System system = random_system(draw);
@@ -332,7 +332,7 @@ TEST(Optimize, MoreBandwidthMemorySpeedChoicesOrAcceleratorsNeverHurt) {
 TEST(Optimize, SoftwareIsNeverAskedForWhatItCannotDo) {
   // Given choices are kept, whatever the software can; of what is open only what it runs is proposed.
   for (const Feature& each : features()) {
-    for (unsigned seed = 0; seed < 40; ++seed) {
+    for (unsigned seed = 0; seed < 12; ++seed) {
       Draw draw(50'000 + seed);
       const Model model = random_model(draw);
       const System system = random_system(draw);

@@ -22,7 +22,7 @@ using testing::Instance;
 enum class Kind { kAnything, kProducts, kTightPorts, kFree };
 
 constexpr int kParts = 4;              // per kind, so that shards of the test program share them
-constexpr int kProblems = 1250;        // with a mapping, per part
+constexpr int kProblems = 400;         // with a mapping, per part
 constexpr int kUnderSanitizers = 125;  // they cost ten times as much
 
 // Mappings before capacity. Few spaces in which nothing is constrained are small.

@@ -52,7 +52,7 @@ void expect_as_good(const Optimum& found, const Optimum& as) {
 }
 
 TEST(SearchLaws, MoreCapacityNeverHurts) {
-  for_feasible(200, 1, [](Dice& dice, const Instance& instance, const Optimum& before) {
+  for_feasible(80, 1, [](Dice& dice, const Instance& instance, const Optimum& before) {
     Instance larger = instance;
     machine::Storage& storage = larger.chip.storages[dice(0, static_cast<Count>(larger.chip.storages.size()) - 1)];
     if (storage.capacity_words) *storage.capacity_words *= 4;
@@ -62,7 +62,7 @@ TEST(SearchLaws, MoreCapacityNeverHurts) {
 }
 
 TEST(SearchLaws, MoreBandwidthNeverHurts) {
-  for_feasible(200, 2, [](Dice& dice, const Instance& instance, const Optimum& before) {
+  for_feasible(80, 2, [](Dice& dice, const Instance& instance, const Optimum& before) {
     Instance wider = instance;
     machine::Storage& storage = wider.chip.storages[dice(0, static_cast<Count>(wider.chip.storages.size()) - 1)];
     for (auto* limit : {&storage.read_words_per_cycle, &storage.write_words_per_cycle, &storage.shared_words_per_cycle})
@@ -78,7 +78,7 @@ TEST(SearchLaws, MoreBandwidthNeverHurts) {
 }
 
 TEST(SearchLaws, DroppingAConstraintNeverHurts) {
-  for_feasible(200, 3, [](Dice& dice, const Instance& instance, const Optimum& before) {
+  for_feasible(80, 3, [](Dice& dice, const Instance& instance, const Optimum& before) {
     if (instance.space.constraints.empty()) return;
     Instance freer = instance;
     freer.space.constraints.erase(freer.space.constraints.begin() +
@@ -88,7 +88,7 @@ TEST(SearchLaws, DroppingAConstraintNeverHurts) {
 }
 
 TEST(SearchLaws, TheOrderInWhichConstraintsAreWrittenChangesNothing) {
-  for_feasible(200, 4, [](Dice&, const Instance& instance, const Optimum& before) {
+  for_feasible(80, 4, [](Dice&, const Instance& instance, const Optimum& before) {
     Instance reversed = instance;
     std::reverse(reversed.space.constraints.begin(), reversed.space.constraints.end());
     const Optimum after = solve(reversed);
@@ -98,7 +98,7 @@ TEST(SearchLaws, TheOrderInWhichConstraintsAreWrittenChangesNothing) {
 }
 
 TEST(SearchLaws, ReorderingAndRenamingDimensionsChangesNoCost) {
-  for_feasible(200, 5, [](Dice& dice, const Instance& instance, const Optimum& before) {
+  for_feasible(80, 5, [](Dice& dice, const Instance& instance, const Optimum& before) {
     Instance relabelled = instance;
     const int dimensions = static_cast<int>(instance.einsum.dimensions.size());
     const std::vector<int> to = dice.order(dimensions);
@@ -117,7 +117,7 @@ TEST(SearchLaws, ReorderingAndRenamingDimensionsChangesNoCost) {
 }
 
 TEST(SearchLaws, DoublingEveryEnergyDoublesTheLeastEnergy) {
-  for_feasible(200, 6, [](Dice&, const Instance& instance, const Optimum&) {
+  for_feasible(80, 6, [](Dice&, const Instance& instance, const Optimum&) {
     Instance doubled = instance;
     for (machine::Storage& storage : doubled.chip.storages) {
       machine::ActionEnergies& energy = storage.energy;
@@ -135,7 +135,7 @@ TEST(SearchLaws, DoublingEveryEnergyDoublesTheLeastEnergy) {
 }
 
 TEST(SearchLaws, ThreadsChangeNothingButTheTime) {
-  for_feasible(150, 7, [](Dice&, const Instance& instance, const Optimum& before) {
+  for_feasible(60, 7, [](Dice&, const Instance& instance, const Optimum& before) {
     SearchRules limits;
     limits.threads = 3;
     const Optimum after = solve(instance, {Metric::kEdp}, limits);
@@ -145,7 +145,7 @@ TEST(SearchLaws, ThreadsChangeNothingButTheTime) {
 }
 
 TEST(SearchLaws, RemovingAnyPruningRuleChangesNoAnswer) {
-  for_feasible(150, 8, [](Dice&, const Instance& instance, const Optimum& before) {
+  for_feasible(60, 8, [](Dice&, const Instance& instance, const Optimum& before) {
     SearchRules unbounded, undominated, undominated_labels, no_lattice, apart, no_ceilings, unnested, few_labels;
     unbounded.prune_by_bound = false;
     undominated.dominance = undominated.lattice = false;

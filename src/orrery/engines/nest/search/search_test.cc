@@ -42,7 +42,7 @@ class SearchEqualsBruteForce : public ::testing::TestWithParam<std::vector<Metri
 TEST_P(SearchEqualsBruteForce, OnRandomProblemsChipsAndConstraints) {
   const std::vector<Metric> objective = GetParam();
   int solved = 0, empty = 0;
-  for (std::uint64_t seed = 0; solved < 2000; ++seed) {
+  for (std::uint64_t seed = 0; solved < 700; ++seed) {
     Dice dice = Dice::from_seed(seed * 977 + objective.size());
     const Instance instance = random_instance(dice);
     const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
@@ -74,7 +74,7 @@ TEST_P(SearchEqualsBruteForce, OnRandomProblemsChipsAndConstraints) {
     EXPECT_EQ(again.energy_pj, found.evaluation.energy_pj);
     EXPECT_EQ(again.cycles, found.evaluation.cycles);
   }
-  EXPECT_GT(empty, 50);  // both kinds of answer were exercised
+  EXPECT_GT(empty, 15);  // both kinds of answer were exercised
 }
 
 INSTANTIATE_TEST_SUITE_P(Objectives, SearchEqualsBruteForce, ::testing::ValuesIn(testing::objectives()));

@@ -254,7 +254,7 @@ void expect_brute_force(int problems, const std::function<Instance(Dice&)>& draw
 }
 
 TEST(RestSearch, EqualsBruteForce) {
-  const int all = problems(2'000);
+  const int all = problems(700);
   expect_brute_force(all, random_problem, all / 4);
 }
 
@@ -272,12 +272,12 @@ std::function<Instance(Dice&)> on_random_chips(workload::Einsum (*einsum)(Dice&)
 }
 
 TEST(RestSearch, EqualsBruteForceOfProductsOfManyDimensions) {
-  const int all = problems(600);
+  const int all = problems(250);
   expect_brute_force(all, on_random_chips(of_many_dimensions, 2), all / 8);
 }
 
 TEST(RestSearch, EqualsBruteForceOfNormalisationsAndElementWise) {
-  const int all = problems(600);
+  const int all = problems(250);
   expect_brute_force(all, on_random_chips(normalisation_or_element_wise, 3), all / 8);
 }
 
@@ -290,7 +290,7 @@ workload::Einsum small_window(Dice& dice) {
 }
 
 TEST(RestSearch, EqualsBruteForceOfConvolutions) {
-  const int all = problems(600);
+  const int all = problems(250);
   expect_brute_force(all, on_random_chips(small_window, 2), all / 20);
 }
 
