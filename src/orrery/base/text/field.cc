@@ -117,8 +117,18 @@ const Field* asked_field(const Fields& fields, const Override& set, const Overri
 
 std::string field_table(const Fields& fields, std::string_view root) {
   std::string out = "| field | values | |\n|---|---|---|\n";
-  for (const Field& field : fields)
-    out += fmt::format("| `{}{}` | {} | {} |\n", root, field.path, field.values, field.text);
+  constexpr std::size_t kWidest = 120;
+  for (const Field& field : fields) {
+    std::string row = fmt::format("| `{}{}` | {} |", root, field.path, field.values);
+    for (const std::string_view word : split(field.text, ' ')) {
+      if (row.size() + 1 + word.size() + 2 > kWidest) {
+        out += row + " |\n";
+        row = "| | |";
+      }
+      row.append(" ").append(word);
+    }
+    out += row + " |\n";
+  }
   return out;
 }
 

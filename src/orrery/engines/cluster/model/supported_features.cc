@@ -65,7 +65,7 @@ std::vector<Feature> all() {
        {kEp, kPp},
        [](M, P p) { return p.ep > 1 && piped(p); }},
       {"experts_without_sequence_parallelism",
-       "expert and tensor parallelism without sequence parallelism",
+       "experts with tensor but without sequence parallelism",
        {kEp, kTp, kSequenceParallel},
        [](M, P p) { return p.ep > 1 && p.tp > 1 && !p.sequence_parallel; }},
       {"cut_experts",
