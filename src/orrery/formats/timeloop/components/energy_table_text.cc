@@ -23,7 +23,7 @@ std::string number(double value) {
 }
 
 // A text as YAML: plain where nothing in it could be taken for something else.
-std::string quoted(std::string_view text) {
+std::string yaml_text(std::string_view text) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '[' || c == ']';
   };
@@ -47,7 +47,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string scalar(const energy::Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return yaml_text(*text);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (std::holds_alternative<std::monostate>(value)) return "null";
   return energy::text(value);
@@ -68,7 +68,7 @@ class Text {
   }
   void arguments(const Attributes& all) {
     line(12, "arguments:{}", all.empty() ? " {}" : "");
-    for (const auto& [name, value] : all) line(16, "{}: {}", quoted(name), scalar(value));
+    for (const auto& [name, value] : all) line(16, "{}: {}", yaml_text(name), scalar(value));
   }
   std::string take() { return std::move(text_); }
 
@@ -99,15 +99,15 @@ void write_origins(std::string_view key, const std::vector<Origin>& origins, Tex
   text.line(8, "{}:{}", key, origins.empty() ? " []" : "");
   for (const Origin& origin : origins) {
     const energy::Figure& figure = *origin.figure;
-    text.line(10, "- name: {}", quoted(origin.primitive));
-    text.line(12, "estimator: {}", quoted(figure.estimator));
+    text.line(10, "- name: {}", yaml_text(origin.primitive));
+    text.line(12, "estimator: {}", yaml_text(figure.estimator));
     text.line(12, "accuracy_percent: {}", number(figure.accuracy_percent));
     if (figure.expected_error_percent)
       text.line(12, "expected_error_percent: {}", number(*figure.expected_error_percent));
-    text.line(12, "basis: {}", quoted(energy::name(figure.basis)));
+    text.line(12, "basis: {}", yaml_text(energy::name(figure.basis)));
     if (!figure.beyond.empty())
-      text.line(12, "extrapolated: {}", quoted(fmt::format("{}", fmt::join(figure.beyond, "; "))));
-    text.line(12, "source: {}", quoted(figure.source));
+      text.line(12, "extrapolated: {}", yaml_text(fmt::format("{}", fmt::join(figure.beyond, "; "))));
+    text.line(12, "source: {}", yaml_text(figure.source));
   }
 }
 
@@ -122,10 +122,10 @@ std::string energy_table_text(std::span<const EstimatedComponent> components) {
   text.head("ERT", "tables", std::all_of(components.begin(), components.end(), has_no_actions));
   for (const EstimatedComponent& component : components) {
     if (component.actions.empty()) continue;
-    text.line(6, "- name: {}", quoted(component.table_name));
+    text.line(6, "- name: {}", yaml_text(component.table_name));
     text.line(8, "actions:");
     for (const EstimatedAction& action : component.actions) {
-      text.line(10, "- name: {}", quoted(action.name));
+      text.line(10, "- name: {}", yaml_text(action.name));
       text.arguments(action.arguments);
       text.line(12, "energy: {}", number(action.energy_pj));
     }
@@ -137,7 +137,7 @@ std::string area_table_text(std::span<const EstimatedComponent> components) {
   Text text;
   text.head("ART", "tables", components.empty());
   for (const EstimatedComponent& component : components) {
-    text.line(6, "- name: {}", quoted(component.table_name));
+    text.line(6, "- name: {}", yaml_text(component.table_name));
     text.line(8, "area: {}", number(component.area_um2));
   }
   return text.take();
@@ -148,15 +148,15 @@ std::string energy_summary_text(std::span<const EstimatedComponent> components) 
   text.head("ERT_summary", "table_summary", std::all_of(components.begin(), components.end(), has_no_actions));
   for (const EstimatedComponent& component : components) {
     if (component.actions.empty()) continue;
-    text.line(6, "- name: {}", quoted(component.table_name));
+    text.line(6, "- name: {}", yaml_text(component.table_name));
     text.line(8, "actions:");
     std::vector<Origin> origins;
     for (const EstimatedAction& action : component.actions) {
-      text.line(10, "- name: {}", quoted(action.name));
+      text.line(10, "- name: {}", yaml_text(action.name));
       if (!action.arguments.empty()) text.arguments(action.arguments);
       text.line(12, "energy: {}", number(action.energy_pj));
       text.line(12, "accuracy_percent: {}", number(action.accuracy_percent));
-      text.line(12, "source: {}", quoted(action.source));
+      text.line(12, "source: {}", yaml_text(action.source));
       add_origins(component, action.shares, origins);
     }
     write_origins("primitive_estimation(s)", origins, text);
@@ -168,10 +168,10 @@ std::string area_summary_text(std::span<const EstimatedComponent> components) {
   Text text;
   text.head("ART_summary", "table_summary", components.empty());
   for (const EstimatedComponent& component : components) {
-    text.line(6, "- name: {}", quoted(component.table_name));
+    text.line(6, "- name: {}", yaml_text(component.table_name));
     text.line(8, "area: {}", number(component.area_um2));
     text.line(8, "accuracy_percent: {}", number(component.area_accuracy_percent));
-    text.line(8, "source: {}", quoted(component.area_source));
+    text.line(8, "source: {}", yaml_text(component.area_source));
     std::vector<Origin> origins;
     add_origins(component, component.area_shares, origins);
     write_origins("primitive_estimations", origins, text);
@@ -184,16 +184,16 @@ std::string flattened_text(std::span<const energy::Component> components) {
   text.head("architecture", "local", components.empty());
   for (const energy::Component& component : components) {
     if (component.primitives.empty() && component.actions.empty()) continue;  // a fan-out
-    text.line(6, "- name: {}", quoted(component.table_name));
-    text.line(8, "class: {}", quoted(component.class_name));
+    text.line(6, "- name: {}", yaml_text(component.table_name));
+    text.line(8, "class: {}", yaml_text(component.class_name));
     text.line(8, "attributes:{}", component.attributes.empty() ? " {}" : "");
-    for (const auto& [name, value] : component.attributes) text.line(12, "{}: {}", quoted(name), scalar(value));
+    for (const auto& [name, value] : component.attributes) text.line(12, "{}: {}", yaml_text(name), scalar(value));
     std::vector<std::string> actions;
     for (const energy::Action& action : component.actions)
       if (std::find(actions.begin(), actions.end(), action.name) == actions.end()) actions.push_back(action.name);
     if (actions.empty()) continue;
     text.line(8, "required_actions:");
-    for (const std::string& action : actions) text.line(10, "- {}", quoted(action));
+    for (const std::string& action : actions) text.line(10, "- {}", yaml_text(action));
   }
   return text.take();
 }
