@@ -6,7 +6,7 @@
 namespace orrery::verbs {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string dot_text(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -22,7 +22,7 @@ std::string node(const GraphPicture& picture, int kernel) {
   const workload::Kernel& of = picture.graph->kernels[kernel];
   std::string label = of.name;
   for (const std::string& line : kernel_lines(picture, kernel)) label += "\n" + line;
-  return fmt::format("k{} [label={}, fillcolor=\"{}\"];\n", kernel + 1, quoted(label), kernel_colour(of));
+  return fmt::format("k{} [label={}, fillcolor=\"{}\"];\n", kernel + 1, dot_text(label), kernel_colour(of));
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::string node(const GraphPicture& picture, int kernel) {
 std::string graph_dot(const GraphPicture& picture) {
   const workload::KernelGraph& graph = *picture.graph;
   std::string out = "digraph kernels {\n";
-  if (!picture.title.empty()) out += fmt::format("  label={};\n  labelloc=t;\n", quoted(picture.title));
+  if (!picture.title.empty()) out += fmt::format("  label={};\n  labelloc=t;\n", dot_text(picture.title));
   out +=
       "  rankdir=TB;\n"
       "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n"
@@ -41,7 +41,7 @@ std::string graph_dot(const GraphPicture& picture) {
   } else {
     for (int configuration : used_configurations(picture)) {
       out += fmt::format("  subgraph cluster_{} {{\n    label={};\n    style=\"filled,rounded\";\n    color=\"{}\";\n",
-                         configuration, quoted(configuration_label(picture, configuration)),
+                         configuration, dot_text(configuration_label(picture, configuration)),
                          configuration_colour(configuration));
       for (int kernel = 0; kernel < kernels; ++kernel)
         if (picture.configuration[kernel] == configuration) out += "    " + node(picture, kernel);
@@ -50,7 +50,7 @@ std::string graph_dot(const GraphPicture& picture) {
   }
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge)
     out += fmt::format("  k{} -> k{} [label={}];\n", graph.edges[edge].from + 1, graph.edges[edge].to + 1,
-                       quoted(edge_text(picture, edge)));
+                       dot_text(edge_text(picture, edge)));
   return out + "}\n";
 }
 
