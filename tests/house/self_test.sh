@@ -91,6 +91,11 @@ printf 'auto n = std::llround(x);\n' >"$tree/src/orrery/engines/nest/x.cc"
 claim "rounding to an integer is caught" 1 "x.cc:1:" "$here/casts.sh" "$tree"
 
 fresh
+claim "a clean checkout passes" 0 "" "$here/programs.sh" "$tree"
+printf 'int n = std::system(text);\n' >"$tree/src/orrery/engines/nest/x.cc"
+claim "a process that is started is caught" 1 "x.cc: system" "$here/programs.sh" "$tree"
+
+fresh
 rm "$tree/catalog/errors/O0101.md"
 claim "a code without page is caught" 1 "b.cc:2: O0101 has no page" "$here/codes.sh" "$tree"
 fresh

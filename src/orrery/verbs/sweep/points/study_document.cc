@@ -17,6 +17,10 @@ using YamlNode = formats::yaml::Node;
 constexpr const char* kStudyDocumentKeys[] = {"version",   "title", "verb",  "files",   "base",
                                               "arguments", "vary",  "where", "budgets", "objectives"};
 
+// Options that start a program. Only who types a command line may name one: documents come from anywhere, and `check`
+// is what one runs on them.
+constexpr const char* kStartPrograms[] = {"--cacti", "--pytorch"};
+
 class Reader {
  public:
   explicit Reader(base::Diagnostics& found) : found_(found) {}
@@ -38,7 +42,7 @@ class Reader {
     if (const YamlNode* verb = node.find("verb")) study.verb = scalar(*verb);
     for (const char* key : {"files", "arguments"})
       if (const YamlNode* list = node.find(key))
-        for (const YamlNode* item : items(*list)) study.arguments.push_back(scalar(*item));
+        for (const YamlNode* item : items(*list)) add_argument(scalar(*item), item->where, study);
     if (const YamlNode* base = node.find("base")) read_base(*base, study);
     if (const YamlNode* vary = node.find("vary")) read_groups(*vary, study);
     std::vector<std::string> paths;
@@ -86,17 +90,30 @@ class Reader {
     return out;
   }
 
+  void add_argument(std::string argument, const base::Location& where, Study& study) {
+    refuse_program(argument, where);
+    study.arguments.push_back(std::move(argument));
+  }
+
+  void refuse_program(const std::string& argument, const base::Location& where) {
+    for (const std::string name : kStartPrograms)
+      if (argument.substr(0, argument.find('=')) == name)
+        found_.error("O2059", fmt::format("`{}` starts a program, which no document may", name), where)
+            .hint(fmt::format("leave it out, and name a program that you trust yourself: `orrery sweep FILE {} PATH`",
+                              name));
+  }
+
   void read_base(const YamlNode& base, Study& study) {
     if (!base.is_map()) return wrong(base, "`base` must be a map of options", "write `base: {model: bert-large}`");
     for (const YamlNode::Entry& entry : base.entries)
       for (const YamlNode* item : items(entry.value)) {
         if (item->is_map())  // set: {arch.Scratchpad.depth: 1024}
           for (const YamlNode::Entry& set : item->entries)
-            study.arguments.push_back(fmt::format("--{}={}={}", entry.key, set.key, scalar(set.value)));
+            add_argument(fmt::format("--{}={}={}", entry.key, set.key, scalar(set.value)), entry.key_where, study);
         else if (const std::string value = scalar(*item); value == "true")
-          study.arguments.push_back("--" + entry.key);
+          add_argument("--" + entry.key, entry.key_where, study);
         else if (value != "false")
-          study.arguments.push_back(fmt::format("--{}={}", entry.key, value));
+          add_argument(fmt::format("--{}={}", entry.key, value), entry.key_where, study);
       }
   }
 
@@ -118,6 +135,7 @@ class Reader {
 
   Axis axis(const YamlNode::Entry& entry) {
     Axis out{entry.key, {}, entry.key_where};
+    refuse_program("--" + entry.key, entry.key_where);
     collect([&] {
       if (entry.value.is_scalar() && entry.value.scalar.empty() && !entry.value.quoted) return;
       if (!entry.value.is_sequence()) {
