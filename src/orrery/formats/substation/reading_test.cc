@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <source_dir.h>
 
+#include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/decimal_time.h"
 #include "orrery/formats/substation/folder.h"
 #include "orrery/formats/substation/kernel_file.h"
@@ -53,6 +54,14 @@ std::vector<std::string> lines_of(const fs::path& path) {
 void write(const fs::path& path, const std::vector<std::string>& lines) {
   std::ofstream out(path);
   for (const std::string& line : lines) out << line << '\n';
+}
+
+TEST(Tables, WithoutRowsLeaveNoChoice) {
+  tuning::Measurements none;
+  for (const auto& expected : expected_files(graph())) none.tables.emplace(expected.benchmark, empty_table(expected));
+  const tuning::Minimum found = tuning::minimize(tuning::make_problem(graph(), none).factors, {});
+  EXPECT_TRUE(found.infeasible);
+  EXPECT_FALSE(found.found);
 }
 
 TEST(DecimalTimes, AreExactToTheFemtosecond) {

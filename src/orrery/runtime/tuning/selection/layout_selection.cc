@@ -110,7 +110,8 @@ void fill(const Measured& table, const std::vector<Seen>& uses, const std::vecto
   std::uint64_t all = 1;
   for (std::size_t i = 0; i < first.size(); ++i) {
     strides[i] = all;
-    const auto size = static_cast<std::uint64_t>(domains[static_cast<std::size_t>(factor.variables[i])]);
+    // A variable of tables without rows has no layout.
+    const auto size = static_cast<std::uint64_t>(std::max(1, domains[static_cast<std::size_t>(factor.variables[i])]));
     ORRERY_CHECK(all <= (std::uint64_t{1} << 62) / size, "rows of a table are numbered in 64 bits");
     all *= size;
   }

@@ -1,6 +1,7 @@
 // What `tune bench` answers.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,11 @@ struct TunedBench {
 };
 
 inline constexpr double kWorth = 0.003;
+
+// By how much a row may be slower than its kernel's fastest one and still be of use. A measurement may come out below
+// the bound that its model gave: the fastest rows stay.
+inline double slack_above(double bound, double best) {
+  return std::max(0.0, best - bound);
+}
 
 }  // namespace orrery::verbs

@@ -398,7 +398,7 @@ class Bench {
       best = std::min(best, seconds);
       const double bound = static_cast<double>(found.bound) / kFemto;
       // What was left out could win nothing only while no operator's least cost has sunk since.
-      const double needed = best - static_cast<double>(tuning::without_layouts(problem)) / kFemto;
+      const double needed = slack_above(static_cast<double>(tuning::without_layouts(problem)) / kFemto, best);
       const bool sound = std::isfinite(slack) && needed <= slack;
       slack = needed;
       out_.best_ms = best * 1e3, out_.bound_ms = std::min(best, bound) * 1e3;

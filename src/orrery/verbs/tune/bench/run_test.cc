@@ -68,6 +68,11 @@ TEST(TuneBench, AKernelAloneIsMeasuredUntilItsModelExpectsNothingFaster) {
   EXPECT_NE(folder.text("bei-combined.csv").find("B = 2 J = 16 N = 32 dt = "), std::string::npos);
 }
 
+TEST(TuneBench, AMeasurementBelowItsModelsBoundLeavesTheFastestRows) {
+  EXPECT_EQ(slack_above(2, 5), 3);
+  EXPECT_EQ(slack_above(5, 2), 0);
+}
+
 TEST(TuneBench, WhatIsOnDiskIsNotMeasuredAgainAndACutLineIs) {
   const Folder folder;
   TuneBenchRequest request = small(folder);
