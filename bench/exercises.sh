@@ -45,7 +45,7 @@ run() {
   proof=$(grep -oE '"proof": *"[a-z]+"|"status": *"[a-z_]+"' "$work/out" | head -1 | grep -oE '[a-z_]+"$' | tr -d '"' || true)
   case $status in
     0) echo "1 1 1 ${proof:--}" ;;
-    3) echo "1 1 0 limit" ;;
+    3) [[ $code == O1002 ]] && echo "1 0 0 O1002" || echo "1 1 0 limit" ;;
     1) echo "1 0 0 ${code:-none}" ;;
     *) echo "0 0 0 ${code:-exit$status}" ;;
   esac

@@ -281,6 +281,23 @@ void read_bandwidths(const Attributes& attributes, machine::Storage& storage) {
 }
 
 // "router_energy 3, wire_energy 1": what is given and not 0.
+// What no storage names carries nothing.
+void warn_of_unattached(const machine::Chip& chip, base::Diagnostics& found) {
+  for (const machine::Network& network : chip.networks) {
+    const bool attached = std::any_of(chip.storages.begin(), chip.storages.end(), [&](const machine::Storage& storage) {
+      return network.name == storage.network_read || network.name == storage.network_update ||
+             network.name == storage.network_fill || network.name == storage.network_drain;
+    });
+    if (attached) continue;
+    found
+        .warning("O0325", fmt::format("nothing passes over the network `{}`: no storage names it", network.name),
+                 network.where)
+        .note("its transfers are counted as 0 pJ")
+        .hint(fmt::format("give the storage above it the attributes `network_read: {0}`, `network_update: {0}`",
+                          network.name));
+  }
+}
+
 std::string costs_per_hop(const Attributes& attributes) {
   std::string costs;
   for (std::string_view key : {"router_energy", "wire_energy", "energy_per_hop"}) {
@@ -387,6 +404,13 @@ machine::Network read_network(const Component& component, base::Diagnostics& fou
         .note("energy per hop and per router is counted as 0")
         .hint("a SimpleMulticast network with an ERT prices its transfers");
   }
+  for (const char* key : {"fill_latency", "drain_latency"})
+    if (const auto cycles = attributes.number(key); cycles && *cycles != 0)
+      found
+          .warning("O0325", fmt::format("`{}` of network `{}` is not counted", key, component.name),
+                   attributes.find(key)->where)
+          .note("Timeloop adds those cycles to the run")
+          .hint(fmt::format("give the storage above the network `network_{}`", key));
   return network;
 }
 
@@ -454,6 +478,7 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
           .hint("set `enabled: false` for a component that takes no part in the mapping");
     }
   }
+  if (purpose == Purpose::kMapping) warn_of_unattached(chip, found);
   base::Diagnostics rules;
   machine::check(chip, rules);
   for (const base::Diagnostic& rule : rules.all()) {

@@ -156,7 +156,7 @@ class TakenApart {
   // charges those of its stand-ins.
   bool says_absent(Instance& instance, const base::Location& where) {
     if (options_.defects.charge_fan_outs) return false;
-    for (const char* key : {"width", "depth"}) {
+    for (const char* key : {"width", "datawidth", "depth"}) {
       const energy::Value* value = energy::find(instance.attributes, key);
       if (value == nullptr || energy::number(*value) != 0.0) continue;
       auto& note =

@@ -128,7 +128,7 @@ class Reader {
         "O0512", fmt::format("the map-space template `{}` is not modelled: it would change the figures", name->scalar),
         name->where);
     error.hint("use `template: uber`, or leave it out");
-    if (name->scalar == "ruby") error.note("ruby tiles with remainders; Orrery tiles by whole divisors");
+    if (name->scalar == "ruby") error.hint("ruby tiles with remainders: `orrery map --factors imperfect` does");
   }
 
   void read_list(const yaml::Node& list) {
@@ -319,12 +319,10 @@ class Reader {
         warn_v4_only(entry);
       else if (!entry.value.is_null())
         add_only(level, entry, key == "keep_only");
-    } else if (key == "no_coalesce") {
-      table_.levels[level].reuse.no_coalescing |= mask(entry.value);
-    } else if (key == "passthrough") {
+    } else if (key == "no_coalesce" || key == "passthrough") {
       if (mask(entry.value)) report_unmodelled(entry.key, entry.key_where, entry.value);
     } else {
-      static const std::vector<std::string> kKeys = {"keep", "bypass", "keep_only", "bypass_only", "no_coalesce"};
+      static const std::vector<std::string> kKeys = {"keep", "bypass", "keep_only", "bypass_only"};
       warn_unknown_key(entry, kKeys, "O0513", "a dataspace constraint", found_);
     }
   }

@@ -166,14 +166,19 @@ TEST(Constraints, KeepAndBypassUnderEachOfTheirNames) {
 TEST(Constraints, ReuseRulesReachTheirLevels) {
   const Result result = Fixture().read(
       "- {target: Buffer, type: temporal, no_reuse: [Inputs], rmw_first_update: [Outputs]}\n"
-      "- {target: PE, type: spatial, no_reuse: [Weights]}\n"
-      "- {target: Buffer, type: dataspace, no_coalesce: [Outputs]}\n");
+      "- {target: PE, type: spatial, no_reuse: [Weights]}\n");
   EXPECT_EQ(places(result.found), Places{});
   ASSERT_EQ(result.space.reuse.size(), 4u);
   EXPECT_EQ(result.space.reuse[2].no_temporal_reuse, 2u);
   EXPECT_EQ(result.space.reuse[2].read_first_update, 4u);
-  EXPECT_EQ(result.space.reuse[2].no_coalescing, 4u);
   EXPECT_EQ(result.space.reuse[1].no_spatial_sharing, 1u);
+}
+
+TEST(Constraints, LevelsThatPassThingsOnAreRefused) {
+  const Result result = Fixture().read(
+      "- {target: Buffer, type: dataspace, no_coalesce: [Outputs]}\n"
+      "- {target: PE, type: dataspace, no_coalesce: []}\n");
+  EXPECT_EQ(places(result.found), Places{"O0512@1:37"});
 }
 
 TEST(Constraints, TheOldestFormNestsConstraintsAndAttributes) {

@@ -112,7 +112,7 @@ class MappingDocumentReader {
     std::optional<base::Location>& first = dataspace ? given_[level].dataspace
                                            : spatial ? given_[level].spatial
                                                      : given_[level].temporal;
-    if (first) {
+    if (first && !dataspace) {
       found_
           .error("O0704", fmt::format("`{}` has two {} directives", chip_.storages[level].name, kind), directive.where)
           .also(*first, "first here")
@@ -248,7 +248,9 @@ class MappingDocumentReader {
       if (plain_key(entry.key) != "no_coalesce")
         warn_unknown_key(entry, kKeys, "O0706", "a dataspace directive", found_);
       else if (!empty)
-        refuse_reuse(entry);
+        found_.error("O0512", "`no_coalesce` is not modelled: it would change the figures", entry.key_where)
+            .note("the level would pass each access of its children on to its parent")
+            .hint("remove it");
     }
     for (bool keep : {true, false}) {
       const yaml::Node* names = directive.find(keep ? "keep" : "bypass");
@@ -375,8 +377,31 @@ class MappingDocumentReader {
           .error("O0702", fmt::format("the factors of `{}` do not multiply to its bound", einsum_.dimensions[d].name),
                  largest ? largest->factor.where : document.where)
           .note(arithmetic(d))
-          .hint(fmt::format("let one level take the rest with `{}=0`", einsum_.dimensions[d].name));
+          .hint(way_out(d));
     }
+  }
+
+  // Factors that are too many are a last round that is too long; too few, a rest that nobody took.
+  std::string way_out(int dimension) const {
+    const workload::Dimension& bound = einsum_.dimensions[dimension];
+    const std::optional<Count> all = product(dimension, nullptr);
+    if (!all || *all <= bound.bound) return fmt::format("let one level take the rest with `{}=0`", bound.name);
+    for (const GivenFactor& given : all_factors_) {
+      if (given.factor.dimension != dimension || given.factor.value < 2) continue;
+      Count outer = 1;
+      for (const GivenFactor& other : all_factors_)
+        if (other.factor.dimension == dimension &&
+            (other.level > given.level || (other.level == given.level && given.spatial && !other.spatial)))
+          outer *= other.factor.value;
+      const Count inner = *all / outer / given.factor.value;
+      const Count last = bound.bound / inner - (outer - 1) * given.factor.value;
+      if (bound.bound % inner != 0 || last < 1 || last >= given.factor.value) continue;
+      const std::string& level = chip_.storages[given.level].name;
+      if (outer == 1) return fmt::format("let `{}` do fewer rounds: `{}={}`", level, bound.name, last);
+      return fmt::format("let the last round of `{}` be shorter: `{}={},{}`", level, bound.name, given.factor.value,
+                         last);
+    }
+    return "give smaller factors";
   }
 
   const machine::Chip& chip_;

@@ -162,7 +162,7 @@ TEST(MappingDocument, ALastRoundIsNoLongerThanItsLoop) {
 TEST(MappingDocument, SkewedMappingsAreRefused) {
   EXPECT_EQ(places(read("- {target: DRAM, type: skew}").found)[0], "O0705@1:24");
   EXPECT_EQ(places(read("- {target: DRAM, type: temporal, no_temporal_reuse: [Inputs]}").found)[0], "O0705@1:34");
-  EXPECT_EQ(places(read("- {target: DRAM, type: dataspace, no_coalesce: [Outputs]}").found)[0], "O0705@1:35");
+  EXPECT_EQ(places(read("- {target: DRAM, type: dataspace, no_coalesce: [Outputs]}").found)[0], "O0512@1:35");
 }
 
 TEST(MappingDocument, UnknownKeysAreWarnings) {

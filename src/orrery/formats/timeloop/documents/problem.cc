@@ -41,7 +41,9 @@ class ProblemReader {
 
   Einsum read() {
     if (!problem_.is_map()) {
-      found_.error("O0400", "`problem` must be a map with `shape` and `instance`", problem_.where);
+      base::Diagnostic& error =
+          found_.error("O0400", "`problem` must be a map with `shape` and `instance`", problem_.where);
+      if (problem_.is_sequence()) error.note("a list is a fused problem of LoopTree, which is not read");
       return einsum_;
     }
     check_version();
@@ -238,6 +240,17 @@ class ProblemReader {
     return value.value_or(1);
   }
 
+  // Keys of other versions of Timeloop and of its kin that change the figures.
+  bool refused(const yaml::Node::Entry& entry) {
+    const bool widths = entry.key == "bitwidths" || entry.key == "bits_per_value";
+    if ((!widths && entry.key != "stream") || entry.value.is_null()) return false;
+    base::Diagnostic& error = found_.error(
+        "O0512", fmt::format("`{}` is not modelled: it would change the figures", entry.key), entry.key_where);
+    if (widths) error.note("a word has the `datawidth` of the component, whichever dataspace it belongs to");
+    error.hint("remove it");
+    return true;
+  }
+
   void read_dataspace(const yaml::Node& item) {
     const yaml::Node* name = item.is_map() ? item.find("name") : nullptr;
     if (!name || !name->is_scalar() || name->scalar.empty()) {
@@ -245,7 +258,9 @@ class ProblemReader {
       return;
     }
     static const std::vector<std::string> kKeys = {"name", "projection", "read_write"};
-    warn_unknown_keys(item, kKeys, "O0410", fmt::format("the dataspace `{}`", name->scalar), found_);
+    for (const yaml::Node::Entry& entry : item.entries)
+      if (!refused(entry))
+        warn_unknown_key(entry, kKeys, "O0410", fmt::format("the dataspace `{}`", name->scalar), found_);
     const int first = einsum_.dataspace_index(name->scalar);
     if (first >= 0) {
       found_.error("O0405", fmt::format("the dataspace `{}` is named twice", name->scalar), name->where)
@@ -381,6 +396,8 @@ class ProblemReader {
         scope.define(entry.key, Value(known->value));
       } else if (entry.key == "densities" || entry.key == "commonDensity") {
         note_densities(entry.value, scope);
+      } else if (refused(entry)) {
+        continue;
       } else if (!beside_shape || (entry.key != "shape" && entry.key != "version" && entry.key != "name")) {
         scope.define(entry.key, &entry.value);
         others.push_back(&entry);

@@ -84,6 +84,14 @@ class SparseDocumentReader {
     const int level = chip_.storage_index(directive.component);
     if (directive.component == chip_.compute.name) {
       if (const yaml::Node* compute = present(*directive.body, "compute_optimization")) read_compute(*compute);
+      for (const std::string_view key : {"representation_format", "action_optimization"})
+        if (const yaml::Node* node = present(*directive.body, key))
+          found_
+              .error("O2028",
+                     fmt::format("`{}` is the compute unit; it stores nothing to which `{}` could apply",
+                                 directive.component, key),
+                     node->where)
+              .hint("what compute units save is `compute_optimization`; give this to a storage or remove it");
       return;
     }
     if (level < 0) {
@@ -325,7 +333,7 @@ class SparseDocumentReader {
       static const std::vector<std::string> kKeys = {"type", "options", "target", "condition_on"};
       warn_unknown_keys(one, kKeys, "O2028", "an action optimisation", found_);
       const yaml::Node* type = one.find("type");
-      const std::string name = type == nullptr ? "" : type->scalar;
+      const std::string name = type == nullptr ? "" : plain_key(type->scalar);
       if (name != "gating" && name != "skipping") {
         base::Diagnostic& error =
             found_.error("O2028",
