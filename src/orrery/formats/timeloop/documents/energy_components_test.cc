@@ -446,7 +446,7 @@ TEST(EnergyComponents, ANetworkNeedsAPriceOfItsTransfers) {
     std::string one = text;
     return one.replace(one.find("CLASS"), 5, name);
   };
-  EXPECT_EQ(codes({of("SimpleMulticast"), kClasses, kPricedVariables}), "O1223 ");
+  EXPECT_EQ(codes({of("SimpleMulticast"), kClasses, kPricedVariables}), "O0325 O1223 ");
   // Priced by hops, not by transfers.
   EXPECT_EQ(read_texts({of("Legacy"), kClasses, kPricedVariables}).components.size(), 5u);
 }
