@@ -37,8 +37,8 @@ struct AnyColumn {
   AnyColumn(std::string_view name, std::string_view meaning);
 
   std::string key, text;
-  std::vector<std::string> choices = {};        // texts that it may be; empty: any
-  std::shared_ptr<const Json> schema = {};      // null: that of `type`
+  std::vector<std::string> choices = {};    // texts that it may be; empty: any
+  std::shared_ptr<const Json> schema = {};  // null: that of `type`
   Json (*type)(const AnyColumn& column) = nullptr;
   Json (*get)(const AnyColumn& column, const void* of) = nullptr;
   bool (*present)(const AnyColumn& column, const void* of) = nullptr;  // null: always there
@@ -223,7 +223,8 @@ struct Column : AnyColumn {
     (modify(modifiers), ...);
   }
   template <typename Get, Element Of, typename... Modifiers>
-  [[gnu::noinline]] Column(std::string_view name, std::string_view meaning, Get function, const Of&, const Modifiers&... modifiers)
+  [[gnu::noinline]] Column(std::string_view name, std::string_view meaning, Get function, const Of&,
+                           const Modifiers&... modifiers)
       : AnyColumn(name, meaning) {
     describe<Of>(function);
     (modify(modifiers), ...);

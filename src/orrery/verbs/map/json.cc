@@ -396,7 +396,8 @@ Record<MappedLayer> layer(bool searched) {
       {{"levels",
         "Counts and energies of each level: storages outer to inner, then the compute units, then explicit networks.",
         levels,
-        WithSchema{list_schema(any_of({storage_level().schema(), compute_level().schema(), network_level().schema()}))}},
+        WithSchema{
+            list_schema(any_of({storage_level().schema(), compute_level().schema(), network_level().schema()}))}},
        {"bound_by", "Level whose bandwidth limits the run, or the compute units.", bound_by},
        {"mapping", "The best mapping that was found, or the given one.",
         [](const MappedLayer& l) {

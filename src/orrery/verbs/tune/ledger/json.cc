@@ -53,7 +53,8 @@ Record<ProfileTotals> sums() {
       {"flop_contractions", "Floating-point operations of contractions.", &ProfileTotals::flop_contractions},
       {"flop_seen", "Floating-point operations without scores that a mask hides.", &ProfileTotals::flop_seen},
       {"words_contractions", "Words that contractions read and write.", &ProfileTotals::words_contractions},
-      {"words_unfused", "Words moved by contractions and by every other operator alone.", &ProfileTotals::words_unfused},
+      {"words_unfused", "Words moved by contractions and by every other operator alone.",
+       &ProfileTotals::words_unfused},
       {"words_fused", "Words moved by contractions and fused kernels, as in `operators`.", &ProfileTotals::words_fused},
       {"words_minimal", "Words moved by the operators of `minimal`.", &ProfileTotals::words_minimal},
       {"words_compulsory", "Words of inputs, weights, outputs and gradients alone.", &ProfileTotals::words_compulsory}};

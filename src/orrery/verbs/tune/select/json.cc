@@ -101,7 +101,9 @@ Record<Conversions> with_conversions() {
       {"proven", "Whether the choice is proven to be the best; false: a limit came first.",
        [](const Conversions& r) { return r.proven; }},
       {"transpositions", "Tensors that are transposed, and the operators that read them.",
-       [](const Conversions& r) { return r.selection ? r.selection->conversions : std::vector<tuning::LayoutConversion>(); },
+       [](const Conversions& r) {
+         return r.selection ? r.selection->conversions : std::vector<tuning::LayoutConversion>();
+       },
        transposition()}};
 }
 
