@@ -8,12 +8,13 @@
 
 namespace orrery::formats::orrery {
 
-bool set_plan_field(cluster::Plan& plan, const base::Override& set, base::Diagnostics& found) {
+bool set_plan_field(cluster::Plan& plan, const base::Fields& known, const base::Override& set,
+                    base::Diagnostics& found) {
   if (set.path == "stack") return true;  // named_stack has read it
   const base::OverrideText shown(set, "plan.");
-  const base::Fields known =
-      set.path.starts_with("stack.runs.") ? cluster::feature_fields(plan.stack) : cluster::fields(plan);
-  const base::Field* field = base::asked_field(known, set, shown, "O1371", "a plan", found);
+  const bool of_software = set.path.starts_with("stack.runs.");
+  const base::Fields features = of_software ? cluster::feature_fields(plan.stack) : base::Fields();
+  const base::Field* field = base::asked_field(of_software ? features : known, set, shown, "O1371", "a plan", found);
   if (!field) return false;
   if (field->set(set.value)) return true;
   found.error("O1371", fmt::format("`plan.{}` cannot be `{}`", set.path, set.value), shown.value())

@@ -314,8 +314,9 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
   trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
   trained.plan = requested_plan(request, trained.plan);
   base::Diagnostics found;
+  const base::Fields known = cluster::fields(trained.plan);
   for (const base::Override& field : overrides.plan)
-    if (formats::orrery::set_plan_field(trained.plan, field, found)) setting.asked.insert(field.path);
+    if (formats::orrery::set_plan_field(trained.plan, known, field, found)) setting.asked.insert(field.path);
   setting.set.insert(setting.asked.begin(), setting.asked.end());
   found.throw_if_errors();
   setting.changed = changed_constant(overrides.system, setting.set, trained);

@@ -13,6 +13,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/evaluate.h"
+#include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/orrery/plan_fields.h"
 #include "orrery/formats/orrery/stacks.h"
@@ -96,9 +97,10 @@ class Table {
       return std::string();
     };
     const std::string stack = cell_of("plan.stack");
+    plan_ = {};
     formats::orrery::take_stack(
         stack.empty() ? catalogue_.system(cell_of("system"), cell_of("system.set")).stack : catalogue_.stack(stack),
-        run.plan);
+        plan_);
     base::Overrides model_fields;
     base::Diagnostics fields;
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
@@ -107,12 +109,13 @@ class Table {
       if (column.starts_with("model.")) {
         if (!cell.text.empty()) model_fields.push_back({column.substr(6), cell.text});
       } else if (column.starts_with("plan.")) {
-        if (!cell.text.empty() && !formats::orrery::set_plan_field(run.plan, {column.substr(5), cell.text}, fields))
+        if (!cell.text.empty() && !formats::orrery::set_plan_field(plan_, plan_fields_, {column.substr(5), cell.text}, fields))
           wrong(cell, fields.all().back().message);
       } else {
         read_cell(column, cell, run);
       }
     }
+    run.plan = plan_;
     for (std::size_t i = 0; i < table_.columns.size(); ++i)
       if (table_.columns[i] == "plan.schedule" && row.cells[i].text == "interleaved" && run.plan.interleave < 2)
         wrong(row.cells[i], "an interleaved pipeline has at least two chunks a stage: see `plan.interleave`");
@@ -150,6 +153,8 @@ class Table {
   base::Diagnostics& found_;
   MeasuredTable table_;
   MeasuredSet set_;
+  cluster::Plan plan_;  // of the row being read; `plan_fields_` are bound to it
+  const base::Fields plan_fields_ = cluster::fields(plan_);
 };
 
 }  // namespace
