@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/whole_file.h"
 #include "orrery/formats/checkpoint/tensor.h"
 #include "orrery/formats/checkpoint/weight_source.h"
 
@@ -19,8 +20,9 @@ inline constexpr std::size_t kMostHeaderBytes = 100'000'000;  // as the format s
 // InputError: O1601 (the file), O1602 (every tensor whose entry is wrong, with its place in the header).
 std::vector<Tensor> read_safetensors(const Source& file, Metadata& metadata);
 
-// Writes a file beside `path` and puts it in its place when all is written, so that a file that is there is whole.
-// `tensors` may refer to the file that is replaced. Throws InputError (O1610) where it cannot be written.
+// `tensors` may refer to the file that is replaced. What cannot be written the file says when it is named; of `path`
+// this throws InputError (O1610).
+void write_safetensors(base::WholeFile& file, const std::vector<Tensor>& tensors, const Metadata& metadata);
 void write_safetensors(const std::string& path, const std::vector<Tensor>& tensors, const Metadata& metadata);
 
 }  // namespace orrery::formats::checkpoint

@@ -2,15 +2,16 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/file_pieces.h"
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/base/text/whole_file.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"
 
 namespace orrery::verbs {
@@ -21,7 +22,9 @@ using formats::checkpoint::Element;
 using formats::checkpoint::Tensor;
 using Json = nlohmann::json;  // keys in order, as transformers writes them
 
+constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kState = "training_state.safetensors";
+constexpr const char* kBeside = "training_state.safetensors.part";  // a state while it is written
 constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
                                            "tokenizer_config.json",
                                            "vocab.txt",
@@ -37,16 +40,8 @@ constexpr const char* kTokenizerFiles[] = {"tokenizer.json",
 }
 
 void write_text(const fs::path& path, const std::string& text) {
-  const fs::path beside = path.string() + ".part";
-  std::ofstream file(beside, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(beside, path, error);
-  if (file && !error) return;
-  const std::string why = error ? error.message() : "the file system refuses it";
-  fs::remove(beside, error);
-  cannot_write(path.string(), why);
+  if (const std::string why = base::write_whole_file(path.string(), text); !why.empty())
+    cannot_write(path.string(), why);
 }
 
 const char* class_suffix(Task task, formats::huggingface::Family family) {
@@ -111,13 +106,27 @@ Tensor moment(const std::string& name, const std::vector<float>& values) {
           nullptr};
 }
 
-// A training that was ended while it stored may leave weights and a state of different steps.
+// Which weights a state goes with.
 std::string weights_hash(const std::vector<network::Parameter>& parameters) {
   std::string hashes;
   for (const network::Parameter& parameter : parameters)
     hashes += base::content_hash(std::string_view(reinterpret_cast<const char*>(parameter.values->data()),
                                                   parameter.values->size() * sizeof(float)));
   return base::content_hash(hashes);
+}
+
+// A run that ended between naming its weights and their state left that state, whole, beside the earlier one.
+void name_state_beside(const std::string& folder, const std::string& weights) {
+  const fs::path beside = fs::path(folder) / kBeside;
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored)) return;
+  try {
+    base::Diagnostics warnings;
+    const formats::checkpoint::Checkpoint stored = formats::checkpoint::read_checkpoint(beside.string(), warnings);
+    const auto of = stored.metadata.find("weights");
+    if (of != stored.metadata.end() && of->second == weights) fs::rename(beside, fs::path(folder) / kState, ignored);
+  } catch (const base::InputError&) {  // it was cut short: the earlier one is in its place
+  }
 }
 
 }  // namespace
@@ -157,20 +166,15 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
   formats::checkpoint::Metadata metadata = model.checkpoint.metadata;
   metadata["format"] = "pt";
   const std::vector<Tensor> tensors = formats::huggingface::stored(model.checkpoint, model.runnable, model.parameters);
-  formats::checkpoint::write_safetensors((to / "model.safetensors").string(), tensors, metadata);
   write_text(to / "config.json", config);
   for (const auto& [name, text] : model.added_files) write_text(to / name, text);
   for (const char* const name : kTokenizerFiles) {
     const fs::path from = fs::path(source) / name;
     if (!fs::exists(from, error) || fs::equivalent(from, to / name, error)) continue;
-    // What is there stays whole until the copy is.
-    const fs::path beside = (to / name).string() + ".part";
-    fs::copy_file(from, beside, fs::copy_options::overwrite_existing, error);
-    if (!error) fs::rename(beside, to / name, error);
-    if (!error) continue;
-    const std::string why = error.message();
-    fs::remove(beside, error);
-    cannot_write((to / name).string(), why);
+    base::FilePieces pieces(from.string());
+    base::WholeFile copy((to / name).string());
+    for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) copy.write(piece);
+    if (const std::string why = copy.commit(); !why.empty()) cannot_write((to / name).string(), why);
   }
   const std::vector<network::Parameter> parameters = network::list(model.parameters, model.runnable.description);
   std::vector<Tensor> moments;
@@ -178,21 +182,32 @@ void store(const std::string& folder, const std::string& source, CheckpointModel
     moments.push_back(moment("first." + parameters[i].name, state.first[i]));
     moments.push_back(moment("second." + parameters[i].name, state.second[i]));
   }
-  formats::checkpoint::write_safetensors((to / kState).string(), moments,
+  // Both are on the disk before the first one is named: whenever the program ends, a state that goes with the weights
+  // is there, in its place or beside it (read_state).
+  const std::string weights_path = (to / kWeights).string(), state_path = (to / kState).string();
+  base::WholeFile weights(weights_path), beside(state_path);
+  formats::checkpoint::write_safetensors(weights, tensors, metadata);
+  formats::checkpoint::write_safetensors(beside, moments,
                                          {{"plan", run.plan},
                                           {"data", run.data},
                                           {"steps", std::to_string(state.steps)},
                                           {"weights", weights_hash(parameters)}});
+  if (const std::string why = beside.sync(); !why.empty()) cannot_write(state_path, why);
+  if (const std::string why = weights.commit(); !why.empty()) cannot_write(weights_path, why);
+  if (const std::string why = beside.commit(); !why.empty()) cannot_write(state_path, why);
 }
 
 bool has_state(const std::string& folder) {
   std::error_code ignored;
-  return fs::exists(fs::path(folder) / kState, ignored);
+  const fs::path in = folder;
+  return fs::exists(in / kState, ignored) || (fs::exists(in / kWeights, ignored) && fs::exists(in / kBeside, ignored));
 }
 
 network::AdamWState read_state(const std::string& folder, network::Parameters& parameters,
                                const network::Description& description, const RunIdentity& run) {
   const std::string path = (fs::path(folder) / kState).string();
+  const std::string weights = weights_hash(network::list(parameters, description));
+  name_state_beside(folder, weights);
   base::Diagnostics warnings;
   const formats::checkpoint::Checkpoint stored = formats::checkpoint::read_checkpoint(path, warnings);
   const base::Location whole{std::make_shared<const base::SourceFile>(base::SourceFile{path, {}}), 0, 0};
@@ -210,9 +225,9 @@ network::AdamWState read_state(const std::string& folder, network::Parameters& p
     found.error("O1655", "the state is of a run with other data", whole)
         .hint("give the data and the --max-tokens of the run that is resumed, or train anew without --resume");
   found.throw_if_errors();
-  if (told("weights") != weights_hash(network::list(parameters, description)))
+  if (told("weights") != weights)
     base::fail("O1655", "the state is of other weights than those that stand beside it", whole,
-               "was the run ended while it stored them? Train anew without --resume");
+               "put back the weights that were stored with it, or train anew without --resume");
   network::AdamWState state;
   const std::string steps = told("steps");
   state.steps = base::parse_number<decltype(state.steps)>(steps).value_or(-1);

@@ -10,6 +10,7 @@
 
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/base/text/whole_file.h"
 #include "orrery/formats/json/json_document.h"
 
 namespace orrery::verbs {
@@ -36,15 +37,8 @@ std::string layouts_path(std::string plan) {
   return plan;
 }
 
-// Whole or not at all, whoever else writes it.
 bool write(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::ofstream out(part, std::ios::binary);
-  out << text;
-  out.close();
-  std::error_code failed;
-  if (out) fs::rename(part, path, failed);
-  return static_cast<bool>(out) && !failed;
+  return base::write_whole_file(path, text).empty();
 }
 
 std::optional<double> positive(const Node& plan, const char* key) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/whole_file.h"
 
 namespace orrery::verbs {
 namespace {
@@ -129,18 +130,9 @@ void TuneStore::add(const std::string& file, const std::string& key, const std::
 }
 
 void TuneStore::write(const std::string& file, const std::string& text) const {
-  const std::string name = path(file), part = name + ".part";
-  {
-    std::ofstream out(part, std::ios::binary);
-    out << text;
-    out.flush();
-    if (!out) base::fail("O1105", fmt::format("cannot write `{}`", name), {}, "give a folder that can be written");
-  }
-  std::error_code failed;
-  fs::rename(part, name, failed);
-  if (failed)
-    base::fail("O1105", fmt::format("cannot write `{}`: {}", name, failed.message()), {},
-               "give a folder that can be written");
+  const std::string name = path(file);
+  if (const std::string why = base::write_whole_file(name, text); !why.empty())
+    base::fail("O1105", fmt::format("cannot write `{}`: {}", name, why), {}, "give a folder that can be written");
 }
 
 std::string TuneStore::text(const std::string& file) const {
