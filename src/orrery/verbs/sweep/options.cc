@@ -123,9 +123,9 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
 bool run_parts(const SweepArguments& asked, const Console& console) {
   sweep::SlurmJob job;
   std::error_code ignored;
-  job.command = sweep::shell_words({fs::read_symlink("/proc/self/exe", ignored).string(), "sweep"});
-  job.command += " " + sweep::shell_words(asked.shards) + " --quiet --shard %K/" + std::to_string(asked.parts) +
-                 " --store %S > /dev/null";
+  job.command = {fs::read_symlink("/proc/self/exe", ignored).string(), "sweep"};
+  job.command.insert(job.command.end(), asked.shards.begin(), asked.shards.end());
+  job.command.emplace_back("--quiet");
   job.store = fs::absolute(asked.store, ignored).string();
   job.options = asked.slurm_options;
   job.parts = static_cast<unsigned>(asked.parts);

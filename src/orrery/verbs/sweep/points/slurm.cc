@@ -39,12 +39,6 @@ Said said_by(const std::string& command) {
   return out;
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
-  return text;
-}
-
 std::string done_file(const SlurmJob& job, unsigned part) {
   return part_store(job, part) + ".done";
 }
@@ -67,13 +61,17 @@ std::vector<unsigned> open_parts(const SlurmJob& job) {
 
 // The number of the job.
 std::string submit(const SlurmJob& job, const std::vector<unsigned>& parts) {
-  const std::string part = "${SLURM_ARRAY_TASK_ID}";
-  const std::string store = fmt::format("{}.{}-of-{}", job.store, part, job.parts);
+  // Only the part's number is the shell's to fill in; names stand in single quotes.
+  const std::string part = "\"$SLURM_ARRAY_TASK_ID\"";
+  const std::string store = shell_words({job.store + "."}) + part + fmt::format("-of-{}", job.parts);
   // 0: answered; 1: nothing is feasible. Both are done.
-  const std::string script = fmt::format("{}; code=$?; if [ $code -le 1 ]; then touch \"{}.done\"; fi; exit $code",
-                                         replaced(replaced(job.command, "%K", part), "%S", "\"" + store + "\""), store);
+  const std::string script = fmt::format(
+      "{} --shard {}/{} --store {} > /dev/null; code=$?; if [ $code -le 1 ]; then touch {}.done; fi; exit $code",
+      shell_words(job.command), part, job.parts, store, store);
+  std::string log;  // to sbatch, `%` begins a pattern
+  for (const char c : job.store) log += c == '%' ? std::string("%%") : std::string(1, c);
   const Said said = said_by(fmt::format("sbatch --parsable --array={} --output={} {} --wrap={}", fmt::join(parts, ","),
-                                        shell_words({job.store + ".%a.log"}), job.options, shell_words({script})));
+                                        shell_words({log + ".%a.log"}), job.options, shell_words({script})));
   const std::string id = said.text.substr(0, said.text.find(';'));
   if (said.code != 0 || id.empty() ||
       !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))

@@ -13,9 +13,9 @@
 namespace orrery::sweep {
 
 struct SlurmJob {
-  std::string command;  // a shell's; `%K` stands for the number of the part, `%S` for its store
-  std::string store;    // parts are STORE.1-of-4 and so on
-  std::string options;  // of sbatch
+  std::vector<std::string> command;  // its words; --shard and --store follow them
+  std::string store;                 // parts are STORE.1-of-4 and so on
+  std::string options;               // of sbatch
   unsigned parts = 1;
   unsigned tries = 3;  // of each part
   double poll_seconds = 2;

@@ -17,9 +17,10 @@ using YamlNode = formats::yaml::Node;
 constexpr const char* kStudyDocumentKeys[] = {"version",   "title", "verb",  "files",   "base",
                                               "arguments", "vary",  "where", "budgets", "objectives"};
 
-// Options that start a program. Only who types a command line may name one: documents come from anywhere, and `check`
-// is what one runs on them.
+// Only who types a command line may give these: documents come from anywhere, and `check` is what one runs on them.
 constexpr const char* kStartPrograms[] = {"--cacti", "--pytorch"};
+constexpr const char* kWriteFiles[] = {"--force", "--output",      "-o",    "--dot",
+                                       "--hdf5",  "--latency-svg", "--svg", "--trace"};
 
 class Reader {
  public:
@@ -91,16 +92,22 @@ class Reader {
   }
 
   void add_argument(std::string argument, const base::Location& where, Study& study) {
-    refuse_program(argument, where);
+    refuse_unsafe(argument, where);
     study.arguments.push_back(std::move(argument));
   }
 
-  void refuse_program(const std::string& argument, const base::Location& where) {
-    for (const std::string name : kStartPrograms)
-      if (argument.substr(0, argument.find('=')) == name)
-        found_.error("O2059", fmt::format("`{}` starts a program, which no document may", name), where)
-            .hint(fmt::format("leave it out, and name a program that you trust yourself: `orrery sweep FILE {} PATH`",
-                              name));
+  void refuse_unsafe(const std::string& argument, const base::Location& where) {
+    std::string name = argument.substr(0, argument.find('='));
+    if (name.starts_with("-") && !name.starts_with("--") && name.find('o') != std::string::npos)
+      name = "-o";  // -qoFILE
+    const auto is = [&](const char* option) { return name == option; };
+    const bool starts = std::any_of(std::begin(kStartPrograms), std::end(kStartPrograms), is);
+    if (starts || std::any_of(std::begin(kWriteFiles), std::end(kWriteFiles), is))
+      found_
+          .error("O2059",
+                 fmt::format("`{}` {}, which no document may", name, starts ? "starts a program" : "writes files"),
+                 where)
+          .hint(fmt::format("leave it out, and give it yourself where you trust it: `orrery sweep FILE {} ...`", name));
   }
 
   void read_base(const YamlNode& base, Study& study) {
@@ -135,7 +142,7 @@ class Reader {
 
   Axis axis(const YamlNode::Entry& entry) {
     Axis out{entry.key, {}, entry.key_where};
-    refuse_program("--" + entry.key, entry.key_where);
+    refuse_unsafe("--" + entry.key, entry.key_where);
     collect([&] {
       if (entry.value.is_scalar() && entry.value.scalar.empty() && !entry.value.quoted) return;
       if (!entry.value.is_sequence()) {
