@@ -16,7 +16,7 @@ study=(sweep map --chip gemmini --gemm "512,512,512" --all --threads 1 --quiet
 
 # The points of store $1 with their figures, those that are open left out.
 points() {
-  "$orrery" "${study[@]}" --store "$1" --stop-after 0.000001 --export "$1.csv" >/dev/null || (($? == 3))
+  "$orrery" "${study[@]}" --store "$1" --stop-after 0.000001 --export "$1.csv" --force >/dev/null || (($? == 3))
   grep -v ',open,' "$1.csv" || true
 }
 

@@ -320,10 +320,18 @@ void CommandLine::meant_each(const std::string& names, const std::string& type, 
   });
 }
 
+void CommandLine::output_file(const std::string& names, std::string& path, const std::string& type,
+                              const std::string& what) {
+  text(names, path, type, what);
+  writes_ = true;
+}
+
 bool CommandLine::read(const Arguments& arguments, Console& console) {
   bool no_color = false;
   std::uint64_t seed = 0;
   group("Output");
+  bool force = false;
+  if (writes_ && app_->get_option_no_throw("--force") == nullptr) toggle("--force", force, "Overwrite what is there");
   toggle("--json", console.json, "Print one JSON document");
   toggle("--quiet,-q", console.quiet, "No warnings, no progress");
   toggle("--no-color", no_color, "No colours (also where NO_COLOR is set and not empty)");
@@ -339,6 +347,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   }
   const char* setting = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
   console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
+  if (const CLI::Option* forced = app_->get_option_no_throw("--force")) console.force = forced->count() > 0;
   for (const auto& tell : meanings_) tell();
   return true;
 }

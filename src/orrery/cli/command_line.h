@@ -75,6 +75,8 @@ class CommandLine {
   // Options. `names` as "-j,--threads"; `type` is how the help shows the value.
   void toggle(const std::string& names, bool& value, const std::string& what);
   void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  // A file that is written: the verb has --force.
+  void output_file(const std::string& names, std::string& path, const std::string& type, const std::string& what);
   // With or without a value: `given` where it stands at all.
   void text_or_none(const std::string& names, bool& given, std::string& value, const std::string& type,
                     const std::string& what);
@@ -117,7 +119,8 @@ class CommandLine {
   void offer(const std::string& option, std::vector<std::string> values) { offered_[option] = std::move(values); }
 
   // Reads the arguments, then tells the meanings in the order of declaration. False: help was asked for and is printed.
-  // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json` follows --json.
+  // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json` follows --json,
+  // its `force` --force.
   bool read(const Arguments& arguments, Console& console);
 
  private:
@@ -126,7 +129,7 @@ class CommandLine {
                               const std::vector<std::string>& known);
 
   std::string verb_, heading_;
-  bool draws_ = false;
+  bool draws_ = false, writes_ = false;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
   std::map<std::string, std::vector<std::string>> offered_;

@@ -24,6 +24,7 @@ struct Console {
   bool terminal = false;  // `err` is one
   bool quiet = false;     // errors only
   bool json = false;      // answers, refusals among them, are JSON documents
+  bool force = false;     // files that are there may be overwritten
 };
 
 // Draws diagnostics on `err`; warnings not when quiet.

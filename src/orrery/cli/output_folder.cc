@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/whole_file.h"
 
 namespace orrery::verbs {
 
@@ -37,7 +37,7 @@ void check_folder(const std::string& directory, bool force, const std::vector<st
   }
 }
 
-void check_file(const std::string& path) {
+void check_file(const std::string& path, bool force) {
   if (path.empty()) return;
   std::error_code ignored;
   const fs::path folder = fs::absolute(path, ignored).parent_path();
@@ -47,9 +47,21 @@ void check_file(const std::string& path) {
   if (!fs::is_directory(folder, ignored))
     no(fmt::format("`{}` is no folder", folder.string()), "make the folder, or choose another");
   if (fs::is_directory(path, ignored)) no("it is a folder", "name a file in it");
-  const bool there = fs::exists(path, ignored);
-  if (::access(there ? path.c_str() : folder.c_str(), there ? W_OK : W_OK | X_OK) != 0)
+  const bool there = fs::exists(path, ignored), stream = base::WholeFile::is_stream(path);
+  if ((there && ::access(path.c_str(), W_OK) != 0) || (!stream && ::access(folder.c_str(), W_OK | X_OK) != 0))
     no(std::strerror(errno), "choose another file");
+  if (there && !stream && !force)
+    base::fail("O1104", fmt::format("`{}` is there already", path), {},
+               "choose another file, or overwrite with --force");
+}
+
+void keep_inputs(const std::string& path, const std::vector<base::Input>& inputs) {
+  for (const base::Input& input : inputs) {
+    std::error_code ignored;
+    if (!input.name.starts_with("-") && fs::equivalent(path, input.name, ignored))
+      base::fail("O1104", fmt::format("`{}` is an input of this run, and would be overwritten", path), {},
+                 "choose another file; --force does not allow it");
+  }
 }
 
 void make_folder(const std::string& path) {
@@ -59,11 +71,15 @@ void make_folder(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file)
-    base::fail("O1105", fmt::format("`{}` cannot be written", path), {}, "is there room, and may you write there?");
+  write_file(path, [&](const Pieces& write) { write(content); });
+}
+
+void write_file(const std::string& path, const std::function<void(const Pieces& write)>& content) {
+  base::WholeFile file(path);
+  content([&](const std::string& piece) { file.write(piece); });
+  if (const std::string why = file.commit(); !why.empty())
+    base::fail("O1105", fmt::format("`{}` cannot be written: {}", path, why), {},
+               "is there room, and may you write there?");
 }
 
 void write_files(const std::string& folder, const std::vector<OutputFile>& files) {

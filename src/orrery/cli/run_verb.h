@@ -97,7 +97,7 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   const base::Stopwatch clock;
   const bool in_folder = !steps.folder.directory.empty();
   check_folder(steps.folder.directory, steps.folder.force, steps.names);
-  for (const NamedFile<Answer>& file : steps.files) check_file(file.path);
+  for (const NamedFile<Answer>& file : steps.files) check_file(file.path, console.force);
   Run run(console);
   const Answer answer = [&] {
     try {
@@ -117,15 +117,17 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   if (const base::Diagnostics* warnings = document.warnings(answer)) report(console, warnings->all());
   const bool kept = in_folder && std::find(steps.names.begin(), steps.names.end(), "result.json") != steps.names.end();
   const std::string json = console.json || kept ? document.json(answer, clock.seconds()) : "";
+  std::vector<OutputFile> files;
+  if (in_folder && steps.folder_files) files = steps.folder_files(answer);
+  if (kept) files.push_back({"result.json", json});
+  if constexpr (requires { answer.inputs; }) {
+    for (const NamedFile<Answer>& file : steps.files) keep_inputs(file.path, answer.inputs);
+    for (const OutputFile& file : files) keep_inputs(steps.folder.directory + "/" + file.name, answer.inputs);
+  }
   // Before printing: what cannot be written is a refusal, of which --json prints a document as well.
   for (const NamedFile<Answer>& file : steps.files)
     if (const std::string text = file.path.empty() ? "" : file.text(answer); !text.empty()) write_file(file.path, text);
-  if (in_folder) {
-    std::vector<OutputFile> files;
-    if (steps.folder_files) files = steps.folder_files(answer);
-    if (kept) files.push_back({"result.json", json});
-    write_files(steps.folder.directory, files);
-  }
+  if (in_folder) write_files(steps.folder.directory, files);
   console.out << (console.json ? json : steps.table(answer)) << std::flush;
   report(console, outcome.reasons);
   return outcome.code;

@@ -145,6 +145,7 @@ class Destination {
     file_ = !options.directory.empty() && !by_suffix.empty();
     format_ = !options.format.empty() ? options.format : file_ ? by_suffix : text_format;
     if (format_ == "prototext") format_ = text_format;
+    if (file_) keep_inputs(path_.string(), {{options.request.model, ""}, {options.onnx.path, ""}});
     if (file_) {
       const std::string name = path_.filename().string();
       const std::string parent = path_.parent_path().empty() ? "." : path_.parent_path().string();

@@ -91,11 +91,12 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
           "Write result.json, log.txt, graph.dot, graph.svg, latency.svg, latency.h5 and the setup with every decision "
           "pinned there");
   line.toggle("--log", options.log, "Print DFModel's log lines instead of the table");
-  line.text("--dot", options.dot, "FILE", "Write the graph with its configurations there, for Graphviz");
-  line.text("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
-  line.text("--latency-svg", options.latency_svg, "FILE",
-            "Draw compute, memory and network of each configuration there");
-  line.text("--hdf5", options.hdf5, "FILE", "Write the configurations' latencies there, as DFModel's HDF5 arrays");
+  line.output_file("--dot", options.dot, "FILE", "Write the graph with its configurations there, for Graphviz");
+  line.output_file("--svg", options.svg, "FILE", "Draw the graph with its configurations there");
+  line.output_file("--latency-svg", options.latency_svg, "FILE",
+                   "Draw compute, memory and network of each configuration there");
+  line.output_file("--hdf5", options.hdf5, "FILE",
+                   "Write the configurations' latencies there, as DFModel's HDF5 arrays");
   if (!line.read(arguments, console)) return false;
   if (!options.hdf5.empty()) verbs::require_hdf5();
   refuse_one_file_for_two(options);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <fmt/format.h>
@@ -69,21 +68,11 @@ std::string progress_text(const sweep::Progress& at) {
   return at.best.empty() ? out : out + "; best " + at.best;
 }
 
-// Writes piece by piece, and says whether it could.
-template <typename Write>
-void write_pieces(const std::string& path, const Write& write) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  write([&](const std::string& piece) { file << piece; });
-  file.close();
-  if (!file)
-    base::fail("O1105", fmt::format("`{}` cannot be written", path), {}, "is there room, and may you write there?");
-}
-
 void export_points(const std::string& path, const sweep::SweepAnswer& answer) {
   if (path.ends_with(".jsonl"))
-    write_pieces(path, [&](const auto& write) { verbs::sweep_json_lines(answer, write); });
+    write_file(path, [&](const Pieces& write) { verbs::sweep_json_lines(answer, write); });
   else
-    write_pieces(path, [&](const auto& write) { verbs::sweep_csv(answer, write); });
+    write_file(path, [&](const Pieces& write) { verbs::sweep_csv(answer, write); });
 }
 
 // The best point by each objective: its command, and the files that the verb writes for it.
@@ -109,10 +98,9 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
     }
     make_folder(folder.string());
     const bool layouts = answer.study.verb == "tune select";  // whose -o is a file
-    for (const std::string& more : {std::string("--quiet"), std::string(layouts ? "-o" : "--force"),
-                                    layouts ? (folder / "layouts.json").string() : std::string("-o")})
+    for (const std::string& more : {std::string("--quiet"), std::string("--force"), std::string("-o"),
+                                    (layouts ? folder / "layouts.json" : folder).string()})
       arguments.push_back(more);
-    if (!layouts) arguments.push_back(folder.string());
     QuietConsole console;
     verb.run(arguments, console);
     write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
@@ -168,8 +156,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   asked.study.check();
   const base::Stopwatch clock;
   check_folder(asked.directory, asked.force, {"result.json", "points.csv", "front.svg"});
-  check_file(asked.export_to);
-  check_file(asked.svg);
+  for (const std::string* const file : {&asked.export_to, &asked.svg}) check_file(*file, asked.force);
 
   if (asked.slurm && !run_parts(asked, console)) return kInterrupted;
   store::Store store(asked.store, store::Store::Mode::kWrite, sweep::this_build());
@@ -192,6 +179,8 @@ int run_sweep(const Arguments& arguments, Console& console) {
   report(console, asked.warnings.all());
   report(console, answer.warnings.all());
 
+  for (const std::string* const file : {&asked.export_to, &asked.svg}) keep_inputs(*file, answer.inputs);
+
   SweepPrinted printed;
   printed.answer = &answer;
   printed.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
@@ -199,7 +188,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   if (!asked.directory.empty()) {
     make_folder(asked.directory);
     const fs::path folder = asked.directory;
-    write_pieces((folder / "result.json").string(), [&](const auto& write) { verbs::sweep_json(printed, write); });
+    write_file((folder / "result.json").string(), [&](const Pieces& write) { verbs::sweep_json(printed, write); });
     export_points((folder / "points.csv").string(), answer);
     write_file((folder / "front.svg").string(), verbs::sweep_svg(answer));
     write_best(asked, answer);

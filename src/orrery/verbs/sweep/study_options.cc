@@ -195,8 +195,8 @@ void declare_run(CommandLine& line, SweepArguments& out, Given& given) {
                     "Run as a job array of Slurm, with these options of sbatch: `--slurm=OPTIONS`");
   line.count("--parts", out.parts, "Tasks of the job array; default 4", 100'000);
   line.toggle("--status", out.status, "Say what the store holds; evaluate nothing");
-  line.text("--export", out.export_to, "FILE", "Write every point to this file, .csv or .jsonl");
-  line.text("--svg", out.svg, "FILE", "Draw the points by the first two objectives into this file");
+  line.output_file("--export", out.export_to, "FILE", "Write every point to this file, .csv or .jsonl");
+  line.output_file("--svg", out.svg, "FILE", "Draw the points by the first two objectives into this file");
   declare(line, out, "Write result.json, points.csv, front.svg and the best points' files there");
 }
 

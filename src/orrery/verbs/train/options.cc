@@ -140,7 +140,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.text("--plans", options.plans, "FILE|-",
             "Evaluate every plan of a CSV or of JSON lines; CSV (with --json JSON lines) is printed");
   declare_plan_question(line, request.plans);
-  line.text("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
+  line.output_file("--svg", options.svg, "FILE", "Draw the best time of every tp x pp there");
   line.group("Search");
   declare_search(
       line, request.limits,
@@ -149,7 +149,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   request.limits.memory = base::kDefaultMemory;
   line.memory(request.limits.memory);
   declare(line, options, "Write result.json, plan.yaml and, of a search, plans.csv, or AMPeD's files, there");
-  line.text("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
+  line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
   if (request.plans.front && request.plans.objective.size() < 2)

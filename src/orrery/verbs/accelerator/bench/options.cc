@@ -41,7 +41,7 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
   line.toggle("--cuda", cuda, "Run on a graphics processor: refused, this build has no code for it");
   line.choice<kernels::Type>("--dtype", type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
                              "Number format of activations: fp32 (default), bf16");
-  line.text("-o,--output", csv, "FILE", "Write the means there as CSV, in the form of bench_results.csv");
+  line.output_file("-o,--output", csv, "FILE", "Write the means there as CSV, in the form of bench_results.csv");
   declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was measured is kept");
   if (!line.read(arguments, console)) return kDone;
   if (cuda) refuse_cuda();

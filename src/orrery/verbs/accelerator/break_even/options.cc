@@ -104,7 +104,8 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
   line.group("Run");
   declare_search(line, request.limits, "Threads; default: one for each core",
                  "Seconds; the run stops then and keeps what is done");
-  line.text("-o,--output", picture, "FILE.svg", "Draw there at which lengths and densities pruned attention pays");
+  line.output_file("-o,--output", picture, "FILE.svg",
+                   "Draw there at which lengths and densities pruned attention pays");
   if (!line.read(arguments, console)) return kDone;
   settle(given, request);
   return run_verb<BreakEven>(console,

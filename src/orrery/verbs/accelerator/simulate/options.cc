@@ -49,7 +49,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_search(line, request.limits, "Threads; they change the time only; default: one for each core",
                  "Seconds; the run stops then and keeps the masks or layers that are done");
   line.memory(request.limits.memory);
-  line.text("--trace", options.trace, "FILE", "Write the timeline of every unit there, for Perfetto");
+  line.output_file("--trace", options.trace, "FILE", "Write the timeline of every unit there, for Perfetto");
   declare(line, options.output, "Write result.json there");
   return line.read(arguments, console);
 }

@@ -53,7 +53,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.group("Mask");
   line.count("--seq", options.seq, "Tokens: queries of a head, and as many keys; required", kMostSize);
   line.count("--heads", options.heads, "Heads of the mask; default 1", kMostSize);
-  line.text("-o,--out", options.file, "FILE", "Write the mask there: uint8 [heads, seq, seq]");
+  line.output_file("-o,--out", options.file, "FILE", "Write the mask there: uint8 [heads, seq, seq]");
   line.count("--block", options.block, "Tokens of a block (fixed, longformer, bigbird, hugebird)", kMostSize);
   line.count("--window", options.window, "Blocks of the window (longformer, bigbird, hugebird); tokens (sliding)",
              kMostSize);

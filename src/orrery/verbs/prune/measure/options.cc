@@ -47,7 +47,8 @@ void declare_rest(CommandLine& line, Options& options) {
   line.text("--mask", options.request.mask, "FILE|DIR", "Measure this mask, or each .npy of a folder, instead");
   line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open",
              kMostSize);
-  line.text("--save-mask", options.save_mask, "FILE", "Write the mask there: uint8 [batch, heads, queries, keys]");
+  line.output_file("--save-mask", options.save_mask, "FILE",
+                   "Write the mask there: uint8 [batch, heads, queries, keys]");
   line.meant_each("--compat", "NAME[,NAME]", "Figures as Sanger's release logs them: sanger, or one of its defects",
                   true, [&](const std::string& name) {
                     if (!reproduces(masks::kMeasureDefects, name, options.compat))

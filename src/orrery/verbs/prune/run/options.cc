@@ -61,7 +61,8 @@ void declare_output(CommandLine& line, Options& options) {
                   });
   line.offer("--compat", base::original_names(masks::kMeasureDefects));
   line.text("--save-masks", options.masks, "DIR", "Write every mask there, a .npy file for each attention and batch");
-  line.text("--log-load-balance", options.log, "FILE", "Write Sanger's load_balance.csv there, a line for each mask");
+  line.output_file("--log-load-balance", options.log, "FILE",
+                   "Write Sanger's load_balance.csv there, a line for each mask");
 }
 
 void settle(Options& options) {

@@ -111,7 +111,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.texts("--why", request.why, "VAR=LAYOUT",
              "What the best choice with this layout costs, and which operators pay; repeatable");
   line.text("--evaluate", request.evaluate, "FILE", "What a layout file's choice costs (JSON, or Substation's pickle)");
-  line.text("-o,--output_config", options.layouts, "FILE", "Write the chosen layouts there, as a layout file in JSON");
+  line.output_file("-o,--output_config", options.layouts, "FILE",
+                   "Write the chosen layouts there, as a layout file in JSON");
   line.toggle("--relayout", request.relayout,
               "Also the best choice where tensors may be transposed between operators, at a bandwidth");
   line.meant("--bandwidth", "GB/s",
