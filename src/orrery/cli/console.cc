@@ -5,6 +5,10 @@
 
 namespace orrery::verbs {
 
+void print(const Console& console, const std::string& text) {
+  console.out << verbs::printable_text(text);
+}
+
 void report(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {
   DiagnosticStyle style;
   style.colour = console.colour;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -26,6 +27,9 @@ struct Console {
   bool json = false;      // answers, refusals among them, are JSON documents
   bool force = false;     // files that are there may be overwritten
 };
+
+// What is to be read on `out`, not a document: its names may hold control characters (present/diagnostic_text.h).
+void print(const Console& console, const std::string& text);
 
 // Draws diagnostics on `err`; warnings not when quiet.
 void report(const Console& console, const std::vector<base::Diagnostic>& diagnostics);

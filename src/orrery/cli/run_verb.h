@@ -128,7 +128,11 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   for (const NamedFile<Answer>& file : steps.files)
     if (const std::string text = file.path.empty() ? "" : file.text(answer); !text.empty()) write_file(file.path, text);
   if (in_folder) write_files(steps.folder.directory, files);
-  console.out << (console.json ? json : steps.table(answer)) << std::flush;
+  if (console.json)
+    console.out << json;
+  else
+    print(console, steps.table(answer));
+  console.out.flush();
   report(console, outcome.reasons);
   return outcome.code;
 }

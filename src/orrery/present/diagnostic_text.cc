@@ -70,20 +70,25 @@ bool is_printable(std::string_view character) {
   return character.size() == bytes && !c1;
 }
 
-// A message on one line: it may quote what a file says.
-std::string printable(std::string_view text) {
+std::string printed(std::string_view text, bool one_line) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
     while (end < text.size() && !starts_character(text[end])) ++end;
     const std::string_view character = text.substr(at, end - at);
-    if (is_printable(character))
+    const bool blank = character == "\n" || character == "\t";
+    if (is_printable(character) || (blank && !one_line))
       out += character;
     else
-      out += character == "\n" || character == "\t" ? ' ' : '?';
+      out += blank ? ' ' : '?';
     at = end;
   }
   return out;
+}
+
+// A message on one line: it may quote what a file says.
+std::string printable(std::string_view text) {
+  return printed(text, true);
 }
 
 // The line as shown, and for each of its bytes the cell that its character stands in (one entry more than bytes).
@@ -167,6 +172,10 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
 }
 
 }  // namespace
+
+std::string printable_text(std::string_view text) {
+  return printed(text, false);
+}
 
 const char* severity_name(Severity severity) {
   switch (severity) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -27,5 +28,9 @@ std::string diagnostic_text(const base::Diagnostic& diagnostic, const Diagnostic
 // Several, errors after warnings, each followed by an empty line; the same one twice is shown once, and warnings that
 // are alike as one (alike.h).
 std::string diagnostics_text(const std::vector<base::Diagnostic>& diagnostics, const DiagnosticStyle& style = {});
+
+// Lines for a terminal: control characters other than tabs and line ends, which a foreign file's names may hold, and
+// bytes that are no UTF-8 show as `?`.
+std::string printable_text(std::string_view text);
 
 }  // namespace orrery::verbs

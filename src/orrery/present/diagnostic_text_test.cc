@@ -65,6 +65,10 @@ TEST(DiagnosticText, StandsPlacesBeyondTheLineOrFileAndControlCharacters) {
   }
 }
 
+TEST(DiagnosticText, ShowsControlCharactersOfATextToo) {
+  EXPECT_EQ(printable_text("a\x1b[31m\tb\n\r\x7f\xc2\x9b\xffö\n"), "a?[31m\tb\n????ö\n");
+}
+
 // Files on a single line: what is meant must be seen, whatever stands before it.
 TEST(DiagnosticText, CutsALongLineSoThatThePlaceIsSeen) {
   std::string line = "{";

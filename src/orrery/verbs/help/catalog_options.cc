@@ -16,13 +16,13 @@
 namespace orrery::verbs {
 namespace {
 
-void print_entry(const Entry& entry, const std::string& kind, const Console& console) {
-  console.out << fmt::format("{} ({}): {}\n", entry.name, kind, entry.title);
+std::string entry_text(const Entry& entry, const std::string& kind) {
+  std::string out = fmt::format("{} ({}): {}\n", entry.name, kind, entry.title);
   if (!entry.description.empty()) {
-    console.out << "\n" << entry.description;
-    if (entry.description.back() != '\n') console.out << "\n";
+    out += "\n" + entry.description;
+    if (entry.description.back() != '\n') out += "\n";
   }
-  console.out << "\nfile: " << entry.path << "\n";
+  out += "\nfile: " + entry.path + "\n";
   // Of several figures with one source, the source is printed once, and its number beside each.
   const auto number_of = [&](const std::string& source) {
     return std::find(entry.sources.begin(), entry.sources.end(), source) - entry.sources.begin() + 1;
@@ -31,19 +31,20 @@ void print_entry(const Entry& entry, const std::string& kind, const Console& con
   const bool numbered = std::any_of(entry.figures.begin(), entry.figures.end(),
                                     [&](const auto& figure) { return number_of(figure.source) <= known; });
   for (std::size_t i = 0; i < entry.sources.size(); ++i)
-    console.out << (numbered ? fmt::format("source {}: ", i + 1) : "source: ") << entry.sources[i] << "\n";
-  if (entry.figures.empty()) return;
+    out += (numbered ? fmt::format("source {}: ", i + 1) : "source: ") + entry.sources[i] + "\n";
+  if (entry.figures.empty()) return out;
   std::size_t figure_width = 0;
   for (const FigureSource& figure : entry.figures)
     figure_width = std::max(figure_width, verbs::shown_width(figure.figure));
-  console.out << "\n";
+  out += "\n";
   std::size_t component_width = 9;
   for (const FigureSource& figure : entry.figures)
     component_width = std::max(component_width, verbs::shown_width(figure.component));
   for (const FigureSource& figure : entry.figures)
-    console.out << fmt::format(
+    out += fmt::format(
         "{:<{}}  {:<{}}  {}\n", figure.component, component_width, figure.figure, figure_width,
         number_of(figure.source) <= known ? fmt::format("source {}", number_of(figure.source)) : figure.source);
+  return out;
 }
 
 // Entries of one kind.
@@ -59,8 +60,7 @@ int show_model(const FactsRequest& request, const Console& console) {
     console.out << model_document().json(facts);
     return kDone;
   }
-  print_entry(facts.entry, "model", console);
-  console.out << "\n" << verbs::facts_table(facts);
+  print(console, entry_text(facts.entry, "model") + "\n" + verbs::facts_table(facts));
   return kDone;
 }
 
@@ -79,7 +79,7 @@ int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Cons
       if (console.json) {
         console.out << entry_document().json({kind.name, entry});
       } else {
-        print_entry(entry, kind.name, console);
+        print(console, entry_text(entry, kind.name));
       }
       return kDone;
     }

@@ -21,7 +21,10 @@ int run_merge(const Arguments& arguments, Console& console) {
                                merged.results);
   store::Store store(target, store::Store::Mode::kRead, build);
   const StoreStatus status{target, store.check(), store.studies()};
-  console.out << (console.json ? sweep_status_document().json(status) : verbs::sweep_status_table(status));
+  if (console.json)
+    console.out << sweep_status_document().json(status);
+  else
+    print(console, verbs::sweep_status_table(status));
   return kDone;
 }
 

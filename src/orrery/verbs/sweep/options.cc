@@ -134,7 +134,10 @@ bool run_parts(const SweepArguments& asked, const Console& console) {
 int tell_status(const SweepArguments& asked, const Console& console) {
   store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
   const StoreStatus status{asked.store, store.check(), store.studies()};
-  console.out << (console.json ? sweep_status_document().json(status) : verbs::sweep_status_table(status));
+  if (console.json)
+    console.out << sweep_status_document().json(status);
+  else
+    print(console, verbs::sweep_status_table(status));
   return status.integrity == "ok" ? kDone : kNo;
 }
 
@@ -207,9 +210,9 @@ int run_sweep(const Arguments& arguments, Console& console) {
   if (console.json)
     verbs::sweep_json(printed, [&](const std::string& piece) { console.out << piece; });
   else if (seed && (asked.summary || asked.table))
-    console.out << verbs::seed_summary(answer, metrics, asked.table);
+    print(console, verbs::seed_summary(answer, metrics, asked.table));
   else
-    console.out << verbs::sweep_table(answer);
+    print(console, verbs::sweep_table(answer));
   console.out.flush();
   if (answer.interrupted) return kInterrupted;
   if (!answer.finished) return kLimit;
