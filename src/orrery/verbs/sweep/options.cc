@@ -1,7 +1,9 @@
 #include "orrery/verbs/sweep/options.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -66,6 +68,22 @@ std::string progress_text(const sweep::Progress& at) {
   if (rate > 0)
     out += fmt::format(", {:.3g} a second, {:.0f} s left", rate, static_cast<double>(at.all - at.done) / rate);
   return at.best.empty() ? out : out + "; best " + at.best;
+}
+
+// The document, piece by piece into a file without a name, and from there out as soon as it is whole: where a point
+// cannot be read, the error is the only document.
+void print_whole(const SweepPrinted& printed, std::ostream& out) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  bool whole = file != nullptr;
+  verbs::sweep_json(printed, [&](const std::string& piece) {
+    whole = whole && std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size();
+  });
+  if (!whole || std::fflush(file.get()) != 0)
+    base::fail("O1105", "the document cannot be written to a temporary file", {}, "is there room in /tmp?");
+  std::rewind(file.get());
+  std::string piece(std::size_t{1} << 16, '\0');
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), file.get()))
+    out.write(piece.data(), static_cast<std::streamsize>(size));
 }
 
 void export_points(const std::string& path, const sweep::SweepAnswer& answer) {
@@ -208,7 +226,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   if (!asked.export_to.empty()) export_points(asked.export_to, answer);
   if (!asked.svg.empty()) write_file(asked.svg, verbs::sweep_svg(answer));
   if (console.json)
-    verbs::sweep_json(printed, [&](const std::string& piece) { console.out << piece; });
+    print_whole(printed, console.out);
   else if (seed && (asked.summary || asked.table))
     print(console, verbs::seed_summary(answer, metrics, asked.table));
   else

@@ -41,6 +41,18 @@ void mention_unknown(const Study& study, const Points& points, const Ranking& ra
                           study.objectives[o].name));
 }
 
+void mention_damaged(const store::Store& store, base::Diagnostics& found) {
+  constexpr std::size_t kNamed = 8;
+  const std::vector<std::string>& rows = store.thrown_away();
+  if (rows.empty()) return;
+  auto& warning =
+      found.warning("O2067", fmt::format("rows of the store `{}` are not as they were written: {} of them thrown away",
+                                         store.path(), rows.size()));
+  for (std::size_t i = 0; i < rows.size() && i < kNamed; ++i) warning.note(rows[i]);
+  if (rows.size() > kNamed) warning.note(fmt::format("and {} more", rows.size() - kNamed));
+  warning.hint("what this study needs of them is computed again; is the disk well?");
+}
+
 // The points of a study that pass its filters and belong to the shard.
 Points listed(const Study& study, Engine& engine, const Shard& shard) {
   Points out;
@@ -93,6 +105,7 @@ SweepAnswer run_on(const Study& study, Engine& engine, store::Store& store, cons
   probe_names(study, engine, answer.points.number(0));
   answer.inputs = engine.inputs();
   answer.warnings = engine.warnings();
+  mention_damaged(store, answer.warnings);
 
   const store::StudyRow wanted = row_of(study, answer.inputs, study_text(study));
   const std::optional<store::StudyRow> before = store.find_study(wanted.key);

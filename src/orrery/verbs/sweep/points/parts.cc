@@ -1,5 +1,6 @@
 #include "orrery/verbs/sweep/points/parts.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace orrery::sweep {
@@ -9,16 +10,14 @@ std::vector<StoredPart> parts_of(store::Store& store, const store::StudyRow& stu
   const auto row = store.point(study.id, point);
   if (!row) return out;
   const std::string& text = row->outcome.parts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    const std::size_t first = text.find(' ', at), second = text.find(' ', first + 1);
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     std::int64_t id = 0;
-    std::from_chars(text.data() + at, text.data() + first, id);
     base::Count instances = 1;
-    std::from_chars(text.data() + first + 1, text.data() + second, instances);
+    const char* const last = text.data() + end;
+    const auto number = std::from_chars(text.data() + at, last, id);
+    const auto times = std::from_chars(std::min(number.ptr + 1, last), last, instances);
     if (const auto result = store.result(id))
-      out.push_back({text.substr(second + 1, end - second - 1), instances, result->outcome});
-    at = end + 1;
+      out.push_back({std::string(std::min(times.ptr + 1, last), last), instances, result->outcome});
   }
   return out;
 }

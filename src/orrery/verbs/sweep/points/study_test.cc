@@ -44,6 +44,9 @@ TEST(Values, RangesListsAndPowersSayWhatTheyMean) {
   EXPECT_EQ(values("2Ki"), (List{"2048"}));
   EXPECT_EQ(values("gemmini,../arch.yaml"), (List{"gemmini", "../arch.yaml"}));
   EXPECT_EQ(values("5..5"), (List{"5"}));
+  EXPECT_EQ(values("1e17..1e17"), (List{"1e+17"}));
+  EXPECT_EQ(values("1e12..1e12"), (List{"1000000000000"}));
+  EXPECT_EQ(values("1000000000..1000000002"), (List{"1000000000", "1000000001", "1000000002"}));
 }
 
 TEST(Values, RangesThatNeverEndAreRefused) {
@@ -54,6 +57,7 @@ TEST(Values, RangesThatNeverEndAreRefused) {
   EXPECT_EQ(refusal("0..8:x2"), "O2046 the range `0..8:x2` never ends");
   EXPECT_EQ(refusal("8..1"), "O2046 the range `8..1` is empty");
   EXPECT_EQ(refusal("1..1e12"), "O2046 the range `1..1e12` is too long");
+  EXPECT_EQ(refusal("1e17..1.000000000000001e17"), "O2046 the steps of the range `1e17..1.000000000000001e17` vanish");
   EXPECT_EQ(refusal("1..8:y"), "O2046 `y` is no step of a range");
   EXPECT_EQ(refusal("1,,2"), "O2046 `1,,2` has an empty value");
 }

@@ -95,11 +95,14 @@ void append_range(const std::string& text, const base::Location& where, const Ra
   if (!(steps < static_cast<double>(kMostValues)))
     refuse(fmt::format("the range `{}` is too long", text), where,
            fmt::format("it has some {:.3g} values; a field takes at most {}", steps, kMostValues));
-  const double slack = 1e-9 * std::max(std::abs(range.last), range.times ? 0.0 : range.step);
-  double value = range.first;
-  for (int i = 0; value <= range.last + slack; ++i) {
-    out.push_back(text_of(value));
-    value = range.times ? value * range.step : range.first + (i + 1) * range.step;
+  // An end that is missed by rounding alone, a billionth of a step, belongs to the range.
+  for (std::size_t i = 0; static_cast<double>(i) <= steps + 1e-9; ++i) {
+    const double at = static_cast<double>(i);
+    std::string value = text_of(range.times ? range.first * std::pow(range.step, at) : range.first + at * range.step);
+    if (i > 0 && value == out.back())
+      refuse(fmt::format("the steps of the range `{}` vanish", text), where,
+             fmt::format("{} and a step more are both {}", value, value));
+    out.push_back(std::move(value));
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/numbers/content_hash.h"
 
 namespace orrery::store {
 namespace {
@@ -34,6 +35,30 @@ constexpr const char* kRoom =
       .note("one process writes a store at a time")
       .hint("wait for it, or give this one a store of its own with `--store FILE`; `orrery merge` joins them later");
   throw base::InputError(found.all());
+}
+
+[[noreturn]] void refuse_damaged(const std::string& path, const std::string& said) {
+  base::fail("O2053", fmt::format("`{}` is no store, or a damaged one: {}", path, said), {},
+             "name the store of an earlier `orrery sweep`, a copy that is whole, or a file that does not exist yet");
+}
+
+// Kinds and bytes of the arguments, as they come back from a table: there, nought has no sign.
+void seal(sqlite3_context* context, int count, sqlite3_value** arguments) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    sqlite3_value* const one = arguments[i];
+    const int kind = sqlite3_value_type(one);
+    std::string text;
+    if (kind == SQLITE_FLOAT) {
+      text = fmt::format("{:a}", sqlite3_value_double(one) + 0.0);
+    } else if (kind != SQLITE_NULL) {
+      const auto* at = static_cast<const char*>(sqlite3_value_blob(one));
+      text.assign(at ? at : "", static_cast<std::size_t>(sqlite3_value_bytes(one)));
+    }
+    bytes += fmt::format("{} {} {} ", kind, text.size(), text);
+  }
+  const std::string hash = base::content_hash(bytes);
+  sqlite3_result_text(context, hash.c_str(), 16, SQLITE_TRANSIENT);
 }
 
 }  // namespace
@@ -66,6 +91,8 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
   try {
     if (code != SQLITE_OK) fail(code);
     sqlite3_busy_timeout(handle_, 2000);
+    sqlite3_create_function_v2(handle_, "seal", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, seal, nullptr, nullptr,
+                               nullptr);
     if (!writes) run("PRAGMA query_only=1");
   } catch (...) {
     close();
@@ -115,8 +142,11 @@ void Database::fail(int code) const {
       refuse_second(path_);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      base::fail("O2053", fmt::format("`{}` is no store: {}", path_, said), {},
-                 "name the store of an earlier `orrery sweep`, or a file that does not exist yet");
+    case SQLITE_ERROR:  // tables that are others than they were made
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_SCHEMA:
+      refuse_damaged(path_, said);
     default:
       throw base::InternalError(fmt::format("SQLite, {}: {} ({})", path_, said, extended));
   }

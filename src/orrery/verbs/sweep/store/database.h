@@ -2,6 +2,8 @@
 //
 // Write-ahead logging: a transaction is in the file as a whole or not at all, whenever the process ends. A lock on the
 // file, held while it is open for writing, keeps a second writer out at the start rather than in the middle.
+//
+// Its SQL has one function more: seal(...), a hash of its arguments, by which a row is known that other hands changed.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace {
 
 using Ids = std::unordered_map<std::int64_t, std::int64_t>;
 
-constexpr int kText = kOutcomeTexts, kNumbers = kOutcomeNumbers;
+constexpr int kText = kOutcomeTexts;
+constexpr int kStatus = 3;  // of a point, its column; an outcome's columns begin there
 
 // "id instances name" a line, with the ids of the target.
 std::string renumbered(const std::string& parts, const Ids& results) {
@@ -29,9 +30,10 @@ std::string renumbered(const std::string& parts, const Ids& results) {
   return out;
 }
 
-void copy_figures(const Statement& from, int column, Statement& to, int at) {
+// Status, reason and figures; the parts behind them are the caller's.
+void copy_outcome(const Statement& from, int column, Statement& to, int at) {
   for (int i = 0; i < kText; ++i) to.bind(at + i, std::string_view(from.text(column + i)));
-  for (int i = kText; i < kText + kNumbers; ++i) to.bind(at + i, from.number(column + i));
+  for (int i = kText; i < kOutcomeAll; ++i) to.bind(at + i, from.number(column + i));
 }
 
 class Merge {
@@ -64,14 +66,9 @@ class Merge {
   }
 
   void results() {
-    std::string values;
-    for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_,
-                  fmt::format("SELECT id, key, version, name, inputs, parts, {} FROM results", kOutcomeColumns));
+    Statement row(source_, fmt::format("SELECT id, {} FROM results", result_columns()));
     Statement known(target_, "SELECT id FROM results WHERE key = ?");
-    Statement put(target_, fmt::format("INSERT INTO results(key, version, name, inputs, parts, {}) VALUES(?, ?, ?, ?, "
-                                       "?{}) RETURNING id",
-                                       kOutcomeColumns, values));
+    Statement put(target_, fmt::format("INSERT {} RETURNING id", sealed_into("results", result_columns())));
     while (row.step()) {
       const std::string key = row.blob(1);
       known.bind_blob(1, key);
@@ -81,8 +78,9 @@ class Merge {
         continue;
       }
       put.bind_blob(1, key).bind(2, versions_[row.integer(2)]);
-      for (int i = 3; i <= 5; ++i) put.bind(i, std::string_view(row.text(i)));
-      copy_figures(row, 6, put, 6);
+      put.bind(3, std::string_view(row.text(3))).bind(4, std::string_view(row.text(4)));
+      copy_outcome(row, 5, put, 5);
+      put.bind(5 + kOutcomeAll, std::string_view(row.text(5 + kOutcomeAll)));
       put.step();
       results_[row.integer(0)] = put.integer(0);
       put.run();
@@ -120,28 +118,21 @@ class Merge {
   }
 
   void points() {
-    std::string values;
-    for (int i = 0; i < kText + kNumbers; ++i) values += ", ?";
-    Statement row(source_, fmt::format("SELECT study, point, version, parts, {} FROM points", kOutcomeColumns));
-    Statement known(target_,
-                    fmt::format("SELECT study, point, version, parts, {} FROM points WHERE study = ? AND point = ?",
-                                kOutcomeColumns));
-    Statement put(target_,
-                  fmt::format("INSERT OR REPLACE INTO points(study, point, version, parts, {}) VALUES(?, ?, ?, "
-                              "?{})",
-                              kOutcomeColumns, values));
+    Statement row(source_, fmt::format("SELECT {} FROM points", point_columns()));
+    Statement known(target_, fmt::format("SELECT {} FROM points WHERE study = ? AND point = ?", point_columns()));
+    Statement put(target_, fmt::format("INSERT OR REPLACE {}", sealed_into("points", point_columns())));
     while (row.step()) {
       const std::int64_t study = studies_[row.integer(0)];
       known.with(study, row.integer(1));
       if (known.step()) {
-        const bool ours = known.text(4) != "pruned", theirs = row.text(4) != "pruned";
+        const bool ours = known.text(kStatus) != "pruned", theirs = row.text(kStatus) != "pruned";
         if (ours && theirs) demand_same(known, row);
         known.run();
         if (ours || !theirs) continue;
       }
       put.bind(1, study).bind(2, row.integer(1)).bind(3, versions_[row.integer(2)]);
-      put.bind(4, std::string_view(renumbered(row.text(3), results_)));
-      copy_figures(row, 4, put, 5);
+      copy_outcome(row, kStatus, put, kStatus + 1);
+      put.bind(kStatus + kOutcomeAll + 1, std::string_view(renumbered(row.text(kStatus + kOutcomeAll), results_)));
       put.run();
       ++merged_.points;
     }
@@ -158,10 +149,10 @@ class Merge {
   }
 
   void demand_same(const Statement& ours, const Statement& theirs) const {
-    for (int column = 4; column < 4 + kText + kNumbers; ++column) {
+    for (int column = kStatus; column < kStatus + kOutcomeAll; ++column) {
       const double a = ours.number(column), b = theirs.number(column);
-      const bool same =
-          column < 4 + kText ? ours.text(column) == theirs.text(column) : a == b || (std::isnan(a) && std::isnan(b));
+      const bool same = column < kStatus + kText ? ours.text(column) == theirs.text(column)
+                                                 : a == b || (std::isnan(a) && std::isnan(b));
       if (same) continue;
       base::Diagnostics found;
       found
@@ -189,7 +180,11 @@ Merged merge(const std::string& target, const std::vector<std::string>& sources,
   for (const std::string& source : sources) {
     if (std::filesystem::equivalent(source, target, ignored))
       base::fail("O2056", fmt::format("`{}` is merged into itself", source), {}, "name another file with `--store`");
-    if (Store(source, Store::Mode::kRead, version).has_tables()) whole.push_back(source);  // or says what is wrong
+    Store read(source, Store::Mode::kRead, version);
+    if (const std::string found = read.check(); found != "ok")
+      base::fail("O2053", fmt::format("the store `{}` is damaged: {}", source, found), {},
+                 "run its sweep again: it computes damaged rows anew; or take a copy that is whole");
+    if (read.has_tables()) whole.push_back(source);
   }
   { const Store made(target, Store::Mode::kWrite, version); }
   Database into(target, Database::Mode::kWrite);

@@ -35,6 +35,7 @@ inline constexpr const char* kOutcomeColumns =
     "status, reason, lower_bound, gap, energy_pj, cycles, utilization, edp_j_cycles, edp_seed, area_um2, seconds, "
     "dollars, power_w";
 inline constexpr int kOutcomeTexts = 2, kOutcomeNumbers = 2 + kFigures;
+inline constexpr int kOutcomeAll = kOutcomeTexts + kOutcomeNumbers;
 
 inline constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 

@@ -1,6 +1,9 @@
 #include "orrery/verbs/sweep/store/store.h"
 
 #include <algorithm>
+#include <charconv>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,27 +26,27 @@ CREATE TABLE study_inputs(study INTEGER NOT NULL REFERENCES studies, input INTEG
 CREATE TABLE results(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, version INTEGER NOT NULL REFERENCES versions,
   name TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, lower_bound REAL, gap REAL,
   energy_pj REAL, cycles REAL, utilization REAL, edp_j_cycles REAL, edp_seed REAL, area_um2 REAL, seconds REAL,
-  dollars REAL, power_w REAL, parts TEXT NOT NULL, inputs TEXT NOT NULL);
+  dollars REAL, power_w REAL, parts TEXT NOT NULL, inputs TEXT NOT NULL, seal TEXT NOT NULL);
 CREATE TABLE points(study INTEGER NOT NULL REFERENCES studies, point INTEGER NOT NULL,
   version INTEGER NOT NULL REFERENCES versions, status TEXT NOT NULL, reason TEXT NOT NULL, lower_bound REAL, gap REAL,
   energy_pj REAL, cycles REAL, utilization REAL, edp_j_cycles REAL, edp_seed REAL, area_um2 REAL, seconds REAL,
-  dollars REAL, power_w REAL, parts TEXT NOT NULL, PRIMARY KEY(study, point)) WITHOUT ROWID;
+  dollars REAL, power_w REAL, parts TEXT NOT NULL, seal TEXT NOT NULL,
+  PRIMARY KEY(study, point)) WITHOUT ROWID;
 )";
 
-// With {outcome} its columns, {values} as many marks behind others, {update} what a row that is there takes of a new
-// one.
+// With {outcome} its columns.
 std::string sql_of(const char* format) {
-  const std::string outcome = std::string(kOutcomeColumns) + ", parts";
-  std::string values, update;
-  for (std::size_t at = 0; at < outcome.size();) {
-    const std::size_t end = std::min(outcome.find(", ", at), outcome.size());
-    const std::string column = outcome.substr(at, end - at);
-    values += ", ?";
-    update += fmt::format(", {0} = excluded.{0}", column);
+  return fmt::format(fmt::runtime(format), fmt::arg("outcome", std::string(kOutcomeColumns) + ", parts"));
+}
+
+std::vector<std::string> split(const std::string& columns) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < columns.size();) {
+    const std::size_t end = std::min(columns.find(", ", at), columns.size());
+    out.push_back(columns.substr(at, end - at));
     at = end + 2;
   }
-  return fmt::format(fmt::runtime(format), fmt::arg("outcome", outcome), fmt::arg("values", values),
-                     fmt::arg("update", update));
+  return out;
 }
 
 void bind_outcome(Statement& statement, int at, const Outcome& outcome) {
@@ -84,7 +87,38 @@ StudyRow study_at(const Statement& row) {
 
 constexpr const char* kStudy = "SELECT id, key, title, verb, document, asked, points FROM studies";
 
+// Whether every part, "number instances name" a line, is one of the results.
+bool has_parts(const std::string& parts, const std::unordered_set<std::int64_t>& results) {
+  for (std::size_t at = 0; at < parts.size();) {
+    const std::size_t end = parts.find('\n', at);
+    if (end == std::string::npos) return false;
+    std::int64_t id = 0, instances = 0;
+    const char* const last = parts.data() + end;
+    const auto number = std::from_chars(parts.data() + at, last, id);
+    if (number.ec != std::errc() || number.ptr == last || *number.ptr != ' ') return false;
+    const auto times = std::from_chars(number.ptr + 1, last, instances);
+    if (times.ec != std::errc() || times.ptr == last || *times.ptr != ' ') return false;
+    if (id != 0 && !results.contains(id)) return false;  // 0: a part that was not stored
+    at = end + 1;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string result_columns() {
+  return fmt::format("key, version, name, inputs, {}, parts", kOutcomeColumns);
+}
+
+std::string point_columns() {
+  return fmt::format("study, point, version, {}, parts", kOutcomeColumns);
+}
+
+std::string sealed_into(const std::string& table, const std::string& columns) {
+  std::string values;
+  for (std::size_t i = 0; i < split(columns).size(); ++i) values += fmt::format("{}?{}", i > 0 ? ", " : "", i + 1);
+  return fmt::format("INTO {0}({1}, seal) VALUES({2}, seal({2}))", table, columns, values);
+}
 
 struct Store::Statements {
   explicit Statements(Database& database)
@@ -96,6 +130,37 @@ struct Store::Statements {
   Statement result_by_key, result_by_id, id_by_key, point;
   std::unique_ptr<Statement> put_result, put_point;
 };
+
+namespace {
+
+struct Damaged {
+  std::vector<std::int64_t> results;
+  std::vector<std::pair<std::int64_t, std::int64_t>> points;  // of studies
+  std::vector<std::string> names;
+};
+
+Damaged damaged_rows(Database& database) {
+  Damaged out;
+  std::unordered_set<std::int64_t> whole;
+  Statement result(database, fmt::format("SELECT id, name, seal = seal({}) FROM results", result_columns()));
+  while (result.step()) {
+    if (result.integer(2) == 1) {
+      whole.insert(result.integer(0));
+      continue;
+    }
+    out.results.push_back(result.integer(0));
+    out.names.push_back(fmt::format("result {} (`{}`)", result.integer(0), result.text(1)));
+  }
+  Statement point(database, fmt::format("SELECT study, point, parts, seal = seal({}) FROM points", point_columns()));
+  while (point.step()) {
+    if (point.integer(3) == 1 && has_parts(point.text(2), whole)) continue;
+    out.points.emplace_back(point.integer(0), point.integer(1));
+    out.names.push_back(fmt::format("point {} of study {}", point.integer(1), point.integer(0)));
+  }
+  return out;
+}
+
+}  // namespace
 
 Store::Store(const std::string& path, Mode mode, const Version& version)
     : database_(
@@ -113,17 +178,22 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
   if (application != kApplication && !empty)
     base::fail("O2053", fmt::format("`{}` is a database, but no store of Orrery", path), {},
                "name the store of an earlier `orrery sweep`, or a file that does not exist yet");
-  if (design > kDesign) {
+  if (design != kDesign && !empty) {
     base::Diagnostics found;
-    found.error("O2052", fmt::format("the store `{}` was written by a newer Orrery", path))
+    found
+        .error("O2052",
+               fmt::format("the store `{}` was written by {} Orrery", path, design > kDesign ? "a newer" : "an older"))
         .note(fmt::format("its tables are of design {}; this Orrery ({}) knows {}", design, version.program, kDesign))
-        .hint("take that Orrery, or start a new store with `--store FILE`");
+        .hint("take that Orrery, or start a new store with `--store FILE`: what another one stored is computed again");
     throw base::InputError(found.all());
   }
   if (mode == Mode::kWrite) {
+    if (const std::string found = integrity(); found != "ok")
+      base::fail("O2053", fmt::format("the store `{}` is damaged: {}", path, found), {},
+                 "take a copy that is whole, or start a new store with `--store FILE`");
     database.write_ahead();
     Transaction whole(database);
-    if (design == 0) {
+    if (empty) {
       database.run(kTables);
       database.run(fmt::format("PRAGMA application_id = {}", kApplication).c_str());
       database.run(fmt::format("PRAGMA user_version = {}", kDesign).c_str());
@@ -141,12 +211,15 @@ Store::Store(const std::string& path, Mode mode, const Version& version)
   }
   statements_ = std::make_unique<Statements>(database);
   if (mode != Mode::kWrite) return;
-  statements_->put_result = std::make_unique<Statement>(
-      database, sql_of("INSERT INTO results(key, version, name, inputs, {outcome}) VALUES(?, ?, ?, ?{values}) ON "
-                       "CONFLICT(key) DO UPDATE SET version = excluded.version, name = excluded.name, inputs = "
-                       "excluded.inputs{update} RETURNING id"));
+  std::string update;
+  for (const std::string& column : split(result_columns() + ", seal"))
+    if (column != "key") update += fmt::format("{}{} = excluded.{}", update.empty() ? "" : ", ", column, column);
+  statements_->put_result =
+      std::make_unique<Statement>(database, fmt::format("INSERT {} ON CONFLICT(key) DO UPDATE SET {} RETURNING id",
+                                                        sealed_into("results", result_columns()), update));
   statements_->put_point = std::make_unique<Statement>(
-      database, sql_of("INSERT OR REPLACE INTO points(study, point, version, {outcome}) VALUES(?, ?, ?{values})"));
+      database, fmt::format("INSERT OR REPLACE {}", sealed_into("points", point_columns())));
+  throw_away_damaged();
 }
 
 Store::~Store() = default;
@@ -305,9 +378,29 @@ bool Store::has_results() {
   return row.step();
 }
 
-std::string Store::check() {
+std::string Store::integrity() {
   Statement row(*database_, "PRAGMA integrity_check");
   return row.step() ? row.text(0) : "no answer";
+}
+
+std::string Store::check() {
+  const std::string found = integrity();
+  if (found != "ok" || !statements_) return found;
+  const Damaged damaged = damaged_rows(*database_);
+  if (damaged.names.empty()) return found;
+  return fmt::format("{} rows are not as they were written, the first {}", damaged.names.size(), damaged.names[0]);
+}
+
+void Store::throw_away_damaged() {
+  Damaged damaged = damaged_rows(*database_);
+  if (damaged.names.empty()) return;
+  Transaction whole(*database_);
+  Statement result(*database_, "DELETE FROM results WHERE id = ?");
+  for (const std::int64_t id : damaged.results) result.bind(1, id).run();
+  Statement point(*database_, "DELETE FROM points WHERE study = ? AND point = ?");
+  for (const auto& [study, number] : damaged.points) point.with(study, number).run();
+  whole.commit();
+  thrown_away_ = std::move(damaged.names);
 }
 
 const std::string& Store::path() const {

@@ -8,7 +8,9 @@
 //              and studies that ask the same
 //   points     a row for each point of a study: status, figures, the results it is made of
 //
-// Rows of points and results are written in batches, a transaction each, so that a process may end at any moment.
+// Rows of points and results are written in batches, a transaction each, so that a process may end at any moment. Each
+// has a seal, the hash of its columns: opened for writing, a store loses the rows whose seals are broken, and the
+// points whose results are gone, so that they are computed again.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +25,13 @@
 
 namespace orrery::store {
 
-// The design of the tables; a store of a higher one is refused (O2052).
-inline constexpr int kDesign = 1;
+// The design of the tables; a store of another one is refused (O2052).
+inline constexpr int kDesign = 2;
+// Columns of `results` and `points` that their seals cover, in the order in which they are written.
+std::string result_columns();
+std::string point_columns();
+// "INTO table(columns, seal) VALUES(...)", with a parameter for each of the columns.
+std::string sealed_into(const std::string& table, const std::string& columns);
 
 struct Version {
   std::string program;  // "0.1.0"
@@ -99,15 +106,19 @@ class Store {
   // False: the file is empty, its process having ended before it made them; only of stores that are read.
   bool has_tables() const { return statements_ != nullptr; }
 
-  std::string check();  // PRAGMA integrity_check: "ok", or what is wrong
+  std::string check();  // "ok", or what is wrong: SQLite's integrity_check, then the seals
+  // What was damaged, and thrown away when the store was opened for writing: "point 3 of study 1".
+  const std::vector<std::string>& thrown_away() const { return thrown_away_; }
   const std::string& path() const;
 
  private:
   struct Statements;
-  void make_tables();
+  std::string integrity();
+  void throw_away_damaged();
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statements> statements_;
   std::int64_t version_ = 0;
+  std::vector<std::string> thrown_away_;
 };
 
 }  // namespace orrery::store

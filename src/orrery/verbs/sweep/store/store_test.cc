@@ -130,7 +130,7 @@ TEST(Store, OneOfANewerDesignIsRefusedAndLeftAlone) {
   { Store store(folder / "a.db", Store::Mode::kWrite, kBuild); }
   {
     Database database(folder / "a.db", Database::Mode::kWrite);
-    database.run("PRAGMA user_version = 2");
+    database.run("PRAGMA user_version = 3");
   }
   EXPECT_EQ(code_of([&] { Store(folder / "a.db", Store::Mode::kWrite, kBuild); }), "O2052");
   EXPECT_EQ(code_of([&] { Store(folder / "a.db", Store::Mode::kRead, kBuild); }), "O2052");
@@ -147,6 +147,50 @@ TEST(Store, WhatIsNoStoreIsRefused) {
     other.run("CREATE TABLE addresses(name)");
   }
   EXPECT_EQ(code_of([&] { Store(folder / "other.db", Store::Mode::kWrite, kBuild); }), "O2053");
+}
+
+// What SQL does to a store of three points behind Orrery's back.
+void damage(const std::string& path, const char* sql) {
+  {
+    Store store(path, Store::Mode::kWrite, kBuild);
+    put(store, store.study(row(), {}), {1, 2, 3});
+  }
+  Database database(path, Database::Mode::kWrite);
+  database.run(sql);
+}
+
+TEST(Store, ChangedRowsAreNamedAndThrownAway) {
+  const Folder folder;
+  const std::pair<const char*, std::size_t> kDamages[] = {
+      {"UPDATE points SET seconds = 0.2 WHERE point = 2", 1},
+      {"UPDATE points SET parts = '1 1 layer' WHERE point = 2", 1},  // the end of its line is gone
+      {"UPDATE points SET seal = '' WHERE point = 2", 1},
+      {"UPDATE results SET name = 'other' WHERE id = 2", 2},  // and the point that is made of it
+      {"DELETE FROM results WHERE id = 2", 1}};
+  int at = 0;
+  for (const auto& [sql, gone] : kDamages) {
+    const std::string path = folder / (std::to_string(++at) + ".db");
+    damage(path, sql);
+    EXPECT_NE(Store(path, Store::Mode::kRead, kBuild).check(), "ok") << sql;
+    EXPECT_EQ(code_of([&] { merge(folder / "all.db", {path}, kBuild); }), "O2053") << sql;
+    Store store(path, Store::Mode::kWrite, kBuild);
+    ASSERT_EQ(store.thrown_away().size(), gone) << sql;
+    EXPECT_EQ(store.thrown_away().back(), "point 2 of study 1");
+    EXPECT_EQ(points(store, *store.find_study(row().key)).size(), 2) << sql;
+    EXPECT_EQ(store.check(), "ok");
+  }
+}
+
+TEST(Store, TablesThatAreNotWhatTheyWereAreRefused) {
+  const Folder folder;
+  int at = 0;
+  for (const char* sql : {"DROP TABLE results", "ALTER TABLE points DROP COLUMN cycles",
+                          "ALTER TABLE points RENAME TO p; CREATE VIEW points AS SELECT * FROM p"}) {
+    const std::string path = folder / (std::to_string(++at) + ".db");
+    damage(path, sql);
+    EXPECT_EQ(code_of([&] { Store(path, Store::Mode::kWrite, kBuild); }), "O2053") << sql;
+    EXPECT_EQ(code_of([&] { Store(path, Store::Mode::kRead, kBuild).check(); }), at < 3 ? "O2053" : "") << sql;
+  }
 }
 
 TEST(Store, ASecondWriterIsRefusedAReaderIsNot) {
