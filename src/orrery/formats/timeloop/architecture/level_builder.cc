@@ -424,6 +424,21 @@ void check_names(std::span<const Component> components, base::Diagnostics& found
   }
 }
 
+// The `local` list of v3 that a component stands in; empty in v4.
+std::string_view list_of(const Component& component) {
+  const std::string_view path = component.table_path;
+  return path.substr(0, path.rfind('.', path.ends_with(']') ? path.rfind('[') : path.npos) + 1);
+}
+
+// Among the components of one `local` list the arithmetic may stand anywhere.
+void move_compute_inside(std::vector<const Component*>& chain) {
+  const auto compute = std::find_if(chain.begin(), chain.end(), [](const Component* component) {
+    return kind_of(*component) == ComponentKind::kCompute && !component->table_path.empty();
+  });
+  if (std::all_of(compute, chain.end(), [&](const Component* inner) { return list_of(*inner) == list_of(**compute); }))
+    std::rotate(compute, compute == chain.end() ? compute : compute + 1, chain.end());
+}
+
 }  // namespace
 
 machine::Chip build_levels(std::span<const Component> components, Purpose purpose, Apart& apart,
@@ -445,6 +460,7 @@ machine::Chip build_levels(std::span<const Component> components, Purpose purpos
       chain.push_back(&component);
     }
   }
+  if (purpose == Purpose::kMapping) move_compute_inside(chain);
   // The innermost component is the arithmetic, whatever its class is called, unless it is a store. Where nothing is
   // mapped, a class that says nothing need not compute: it may be a converter.
   const auto computes = [&](ComponentKind kind) {

@@ -21,10 +21,11 @@ namespace orrery::formats::timeloop {
 
 using ActionNames = std::span<const std::string_view>;
 
-inline constexpr auto kReadNames = std::to_array<std::string_view>({"random_read", "read"});
-inline constexpr auto kWriteNames = std::to_array<std::string_view>({"random_fill", "random_write", "fill", "write"});
+inline constexpr auto kReadNames = std::to_array<std::string_view>({"random_read", "read", "access"});
+inline constexpr auto kWriteNames =
+    std::to_array<std::string_view>({"random_fill", "random_write", "fill", "write", "access"});
 inline constexpr auto kUpdateNames =
-    std::to_array<std::string_view>({"random_update", "random_write", "update", "write"});
+    std::to_array<std::string_view>({"random_update", "random_write", "update", "write", "access"});
 inline constexpr auto kComputeNames = std::to_array<std::string_view>({"random_compute", "compute", "mac_random"});
 inline constexpr auto kLeakNames = std::to_array<std::string_view>({"leak"});
 
