@@ -88,6 +88,8 @@ struct Network {
   int word_bits = 16;
   std::string action_name = "transfer";
   bool per_dataspace = false;
+  base::Count fill_latency_cycles = 0;
+  base::Count drain_latency_cycles = 0;
   std::map<std::string, std::map<base::Count, double>> energy_pj;
   std::optional<double> area_um2;
   base::Location where;

@@ -127,12 +127,7 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
   }
   require_listable(einsum_, shape_);
   ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
-  if (!options.no_network_latency)
-    for (const machine::Storage& storage : chip_.storages)
-      for (const Count cycles :
-           {storage.network_fill_latency_cycles,
-            options.drain_latency_is_fill ? storage.network_fill_latency_cycles : storage.network_drain_latency_cycles})
-        latency_cycles_ = with_latency(latency_cycles_, cycles, storage);
+  if (!options.no_network_latency) add_latencies();
   for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
     const NetworkOf names = networks_below(chip_, level);
     for (std::size_t n = 0; n < chip_.networks.size(); ++n) {
@@ -148,6 +143,22 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
       }
       network_uses_.push_back(std::move(use));
     }
+  }
+}
+
+// Of networks that are no components, which are the storage's own, and of those that are.
+void Model::add_latencies() {
+  for (int level = 0; level < static_cast<int>(chip_.storages.size()); ++level) {
+    const machine::Storage& storage = chip_.storages[level];
+    const NetworkOf names = networks_below(chip_, level);
+    const machine::Network* down = names.down ? chip_.network(*names.down) : nullptr;
+    const machine::Network* up = names.up ? chip_.network(*names.up) : nullptr;
+    for (const Count cycles : {storage.network_fill_latency_cycles, storage.network_drain_latency_cycles,
+                               down ? down->fill_latency_cycles : 0,
+                               !up                              ? 0
+                               : options_.drain_latency_is_fill ? up->fill_latency_cycles
+                                                                : up->drain_latency_cycles})
+      latency_cycles_ = with_latency(latency_cycles_, cycles, storage);
   }
 }
 

@@ -75,6 +75,7 @@ class Model {
   void settle_networks(const Account<Number>& account, const std::array<int, kMaxDataspaces>& outermost,
                        Evaluation& out) const;
   void evaluate_imperfect(const Mapping& mapping, Evaluation& out) const;
+  void add_latencies();
 
   workload::Einsum einsum_;
   machine::Chip chip_;

@@ -35,7 +35,7 @@ inline constexpr base::Defect<ModelOptions> kModelDefects[] = {
     {"missing_multicast_is_free", &ModelOptions::missing_multicast_is_free, "timeloop",
      "a multicast to more destinations than the table has costs 0"},
     {"drain_latency_is_fill", &ModelOptions::drain_latency_is_fill, "timeloop",
-     "the network's drain latency repeats its fill latency"},
+     "a network that is a component drains with its fill latency"},
     {"throttle_in_doubles", &ModelOptions::throttle_in_doubles, "timeloop",
      "cycles = ceil(cc / min(1, R / sum(reads / cc))) in doubles, not exactly"},
     {"no_area_in_summary", &ModelOptions::no_area_in_summary, "timeloop", "the summary of stats.txt says 0.00 mm^2"},

@@ -211,9 +211,22 @@ TEST_F(Scores, LatenciesDelayTheEndButDoNotLeak) {
   EXPECT_EQ(run().cycles, 4227072 + 2 + 110);
   EXPECT_EQ(run().active_cycles, 4227072);
   EXPECT_DOUBLE_EQ(run().energy_pj, before);
+}
+
+TEST_F(Scores, LatenciesOfAComponentAreThoseOfTheNetworksThatStoragesName) {
+  chip.networks.resize(2);
+  chip.networks[0].name = "down";
+  chip.networks[0].fill_latency_cycles = 100;
+  chip.networks[1].name = "up";
+  chip.networks[1].fill_latency_cycles = 20;
+  chip.networks[1].drain_latency_cycles = 10;
+  EXPECT_EQ(run().cycles, 4227072 + 4);
+  chip.storages[kScratchpad].network_read = "down";
+  chip.storages[kScratchpad].network_update = "up";
+  EXPECT_EQ(run().cycles, 4227072 + 4 + 110);
   ModelOptions repeated;
   repeated.drain_latency_is_fill = true;
-  EXPECT_EQ(run(repeated).cycles, 4227072 + 2 + 200);
+  EXPECT_EQ(run(repeated).cycles, 4227072 + 4 + 120);
 }
 
 // ---- Blocks, ports, networks: a buffer below a DRAM, with numbers small enough to count. ----

@@ -397,6 +397,8 @@ machine::Network read_network(const Component& component, base::Diagnostics& fou
   network.word_bits = word_bits_of(attributes);
   if (std::string action = attributes.text("action_name"); !action.empty()) network.action_name = std::move(action);
   network.per_dataspace = attributes.flag("per_datatype_ERT", false);
+  network.fill_latency_cycles = attributes.count("fill_latency", 0).value_or(0);
+  network.drain_latency_cycles = attributes.count("drain_latency", 0).value_or(0);
   if (const std::string costs = costs_per_hop(attributes); !costs.empty()) {
     found
         .warning("O0325", fmt::format("the hops of network `{}` are not priced ({})", component.name, costs),
@@ -404,13 +406,6 @@ machine::Network read_network(const Component& component, base::Diagnostics& fou
         .note("energy per hop and per router is counted as 0")
         .hint("a SimpleMulticast network with an ERT prices its transfers");
   }
-  for (const char* key : {"fill_latency", "drain_latency"})
-    if (const auto cycles = attributes.number(key); cycles && *cycles != 0)
-      found
-          .warning("O0325", fmt::format("`{}` of network `{}` is not counted", key, component.name),
-                   attributes.find(key)->where)
-          .note("Timeloop adds those cycles to the run")
-          .hint(fmt::format("give the storage above the network `network_{}`", key));
   return network;
 }
 

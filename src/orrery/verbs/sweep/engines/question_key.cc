@@ -66,8 +66,10 @@ void add(const machine::Compute& compute, Bytes& out) {
 }
 
 void add(const machine::Network& network, Bytes& out) {
-  const auto& [name, class_name, word_bits, action_name, per_dataspace, energy_pj, area_um2, where] = network;
-  out.all(name, class_name, word_bits, action_name, per_dataspace, energy_pj, area_um2);
+  const auto& [name, class_name, word_bits, action_name, per_dataspace, fill_latency_cycles, drain_latency_cycles,
+               energy_pj, area_um2, where] = network;
+  out.all(name, class_name, word_bits, action_name, per_dataspace, fill_latency_cycles, drain_latency_cycles, energy_pj,
+          area_um2);
   static_cast<void>(where);
 }
 
