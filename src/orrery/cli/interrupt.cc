@@ -1,15 +1,36 @@
 #include "orrery/cli/interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdint>
 #include <ctime>
 
+#include "orrery/base/limits/stop_signal.h"
+#include "orrery/cli/console.h"
+#include "orrery/cli/end_on_signals.h"
+
 namespace orrery::verbs {
 namespace {
 
-// A signal handler can reach nothing but a global.
-std::atomic<bool> stop_requested{false};
+// A signal handler can reach nothing but globals.
+using base::stop_requested;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only store to a lock-free atomic");
+
+struct LastWords {
+  std::string document, message;
+};
+std::atomic<const LastWords*> last_words{nullptr};
+std::atomic<bool> answered{false};
+static_assert(std::atomic<const LastWords*>::is_always_lock_free);
+
+void say(int file, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = ::write(file, text.data() + at, text.size() - at);
+    if (written <= 0) return;
+    at += static_cast<std::size_t>(written);
+  }
+}
 
 std::atomic<std::int64_t> first_at_ns{0};
 std::atomic<std::int64_t> first_sender{0};
@@ -37,7 +58,11 @@ void request_stop(int signal, siginfo_t* info, void*) {
   if (!stop_requested.exchange(true, std::memory_order_relaxed)) {
     first_at_ns.store(now_ns(), std::memory_order_relaxed);
     first_sender.store(sender, std::memory_order_relaxed);
-    return;
+    const LastWords* const words = last_words.load();
+    if (words == nullptr || base::stop_watchers.load() > 0) return;
+    if (!answered.load()) say(STDOUT_FILENO, words->document);
+    say(STDERR_FILENO, words->message);
+    ::_exit(kInterrupted);
   }
   const bool same_process = sender != 0 && sender == first_sender.load(std::memory_order_relaxed);
   if (now_ns() - first_at_ns.load(std::memory_order_relaxed) < (same_process ? kEchoOfTheSameProcessNs : kEchoNs))
@@ -60,10 +85,7 @@ void install(const struct sigaction& action) {
     if (signal != SIGHUP || !is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
-}  // namespace
-
-InterruptGuard::InterruptGuard() {
-  stop_requested = false;
+void install_request() {
   struct sigaction action = {};
   action.sa_sigaction = request_stop;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
@@ -71,8 +93,27 @@ InterruptGuard::InterruptGuard() {
   install(action);
 }
 
+}  // namespace
+
+void end_on_signals(const std::string& document, const std::string& message) {
+  last_words = new LastWords{document, message};  // a signal may come as long as the program runs
+  install_request();
+}
+
+void answer_begins() {
+  answered = true;
+}
+
+InterruptGuard::InterruptGuard() {
+  stop_requested = false;
+  ++base::stop_watchers;
+  install_request();
+}
+
 InterruptGuard::~InterruptGuard() {
-  if (stop_requested) return;  // the echo must not end the program while it prints the best so far
+  --base::stop_watchers;
+  // The echo must not end the program while it prints the best so far.
+  if (stop_requested || last_words.load() != nullptr) return;
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   sigemptyset(&usual.sa_mask);

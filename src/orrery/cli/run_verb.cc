@@ -1,5 +1,7 @@
 #include "orrery/cli/run_verb.h"
 
+#include "orrery/cli/end_on_signals.h"
+
 namespace orrery::verbs {
 
 const std::atomic<bool>* Run::stop() {
@@ -11,6 +13,7 @@ void Run::finish() {
   stopped_ = stopped();
   interrupt_.reset();
   progress_.reset();
+  answer_begins();
 }
 
 }  // namespace orrery::verbs

@@ -1,6 +1,7 @@
 #include "orrery/present/error_json.h"
 
-#include <algorithm>
+#include <set>
+#include <string>
 
 #include "orrery/present/diagnostic_text.h"
 
@@ -48,17 +49,13 @@ Record<Diagnostic> diagnostic() {
                   {"hints", "Ways out.", &Diagnostic::hints}});
 }
 
-// Each once.
+// Each once. Cost: n log n.
 std::vector<Diagnostic> distinct(const Errors& errors) {
   const Record<Diagnostic> looks = diagnostic();
   std::vector<Diagnostic> out;
-  std::vector<Json> seen;
-  for (const Diagnostic& each : errors) {
-    Json json = looks.json(each);
-    if (std::find(seen.begin(), seen.end(), json) != seen.end()) continue;
-    seen.push_back(std::move(json));
-    out.push_back(each);
-  }
+  std::set<std::string> seen;
+  for (const Diagnostic& each : errors)
+    if (seen.insert(text(looks.json(each))).second) out.push_back(each);
   return out;
 }
 

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/stop_signal.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/console.h"
+#include "orrery/cli/end_on_signals.h"
 #include "orrery/cli/interrupt.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/inputs/catalogue/class_hints.h"
@@ -43,6 +46,13 @@ int act(const std::vector<std::string>& arguments, Console& console) {
          base::did_you_mean(first, names, fmt::format("verbs are {}", fmt::join(names, ", "))));
 }
 
+// A command line that cannot be parsed is refused as it asks for, too.
+bool asks_for_json(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--json" || argument.rfind("--json=", 0) == 0;
+  });
+}
+
 void report_internal(const Console& console, const char* what) {
   console.err << "orrery " << kVersion << ": internal error: " << what
               << "\nThis is a defect of Orrery, not of your input. Please report it with the command line and the"
@@ -51,12 +61,17 @@ void report_internal(const Console& console, const char* what) {
 
 }  // namespace
 
+void end_on_signals(const std::vector<std::string>& arguments) {
+  base::Diagnostics found;
+  found.error("O1118", "interrupted before there was an answer")
+      .hint("run the command again; what a sweep or a measurement has stored is kept");
+  std::ostringstream document, message;
+  refuse({document, message, false, false, false, asks_for_json(arguments)}, found.all());
+  end_on_signals(document.str(), message.str());
+}
+
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
-  // A command line that cannot be parsed is refused as it asks for, too.
-  const bool json = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
-    return argument == "--json" || argument.rfind("--json=", 0) == 0;
-  });
-  Console console{out, err, terminal, terminal, false, json};
+  Console console{out, err, terminal, terminal, false, asks_for_json(arguments)};
   try {
     const int code = act(arguments, console);
     out.flush();
@@ -71,9 +86,12 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   } catch (const StoppedWithoutAnswer& error) {
     refuse(console, error.diagnostics);
     return kInterrupted;
+  } catch (const base::OutOfTime& error) {
+    refuse(console, error.diagnostics);
+    return kLimit;
   } catch (const base::InputError& error) {
     refuse(console, verbs::with_class_hints(verbs::fold_dimension_names(error.diagnostics)));
-    return kUsage;
+    return base::stop_requested ? kInterrupted : kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;
     found.error("O1004", std::string("a count does not fit 64 bits: ") + error.what())

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "orrery/base/limits/stop_signal.h"
+
 namespace orrery::formats::cacti {
 namespace {
 
@@ -54,6 +56,7 @@ Ended run(const std::vector<std::string>& command, const fs::path& directory, co
   for (const std::string& one : command) arguments.push_back(const_cast<char*>(one.c_str()));
   arguments.push_back(nullptr);
 
+  const base::StopWatcher watched;
   const SpawnPlan plan(directory, log);
   pid_t child = 0;
   if (const int error =
@@ -66,11 +69,17 @@ Ended run(const std::vector<std::string>& command, const fs::path& directory, co
     const pid_t seen = waitpid(child, &status, WNOHANG);
     if (seen == child) return ended(status);
     if (seen < 0 && errno != EINTR) return {Ended::How::kNotStarted, errno};
-    if (Clock::now() >= deadline) {
+    std::error_code ignored;
+    const std::uintmax_t printed = fs::file_size(log, ignored);
+    const auto how = base::stop_requested                 ? Ended::How::kStopped
+                     : !ignored && printed > kMostPrinted ? Ended::How::kTalked
+                     : Clock::now() >= deadline           ? Ended::How::kTimedOut
+                                                          : Ended::How::kExited;
+    if (how != Ended::How::kExited) {
       kill(-child, SIGKILL);
       while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
       }
-      return {Ended::How::kTimedOut, 0};
+      return {how, 0};
     }
     std::this_thread::sleep_for(pause);
   }
@@ -84,6 +93,10 @@ std::string text(const Ended& ended, std::chrono::milliseconds limit) {
       return fmt::format("was stopped by signal {}", ended.code);
     case Ended::How::kTimedOut:
       return fmt::format("was still running after {:g} s", static_cast<double>(limit.count()) / 1000);
+    case Ended::How::kTalked:
+      return fmt::format("printed more than {} MiB", kMostPrinted >> 20);
+    case Ended::How::kStopped:
+      return "was interrupted";
     case Ended::How::kNotStarted:
       return fmt::format("did not start ({})", std::error_code(ended.code, std::generic_category()).message());
   }

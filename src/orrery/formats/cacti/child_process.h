@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,12 +11,16 @@
 namespace orrery::formats::cacti {
 
 struct Ended {
-  enum class How { kExited, kSignalled, kTimedOut, kNotStarted } how = How::kExited;
+  enum class How { kExited, kSignalled, kTimedOut, kTalked, kStopped, kNotStarted } how = How::kExited;
   int code = 0;  // exit status, signal, or errno
 };
 
+// What it may print.
+inline constexpr std::uintmax_t kMostPrinted = std::uintmax_t{1} << 24;
+
 // No shell: `command` is the program's path and its arguments as they are. Its output and errors go to the file
-// `log`, its input is empty. After `limit` it and whatever it started in its process group are killed.
+// `log`, its input is empty. After `limit`, when it has printed too much, or when a signal asks us to stop, it and
+// whatever it started in its process group are killed.
 Ended run(const std::vector<std::string>& command, const std::filesystem::path& directory,
           const std::filesystem::path& log, std::chrono::milliseconds limit);
 

@@ -61,6 +61,9 @@ Outcome run_once(const ProgramOptions& options, const std::string& configuration
   }
   const Ended ended = run({options.program.string(), "-infile", input.string()},
                           home_of(options.program, *scratch.path()), log, options.limit);
+  if (ended.how == Ended::How::kStopped)
+    base::fail("O1118", fmt::format("interrupted while `{}` ran", options.program.string()), {},
+               "run the command again; what CACTI answered before is kept");
   if (ended.how != Ended::How::kExited || ended.code != 0)
     return fmt::format("the program {}{}", text(ended, options.limit), last_words(log));
   const std::string result = contents(input.string() + ".out");

@@ -15,6 +15,8 @@
 #include <tuple>
 #include <vector>
 
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/stop_signal.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/sample.h"
 #include "orrery/inputs/systems/layer_data.h"
@@ -36,6 +38,17 @@ constexpr Index kFewestRows = 256;        // that a product is cut to
 constexpr double kCold = 64e6;            // bytes of weights that no cache keeps
 constexpr double kLong = 0.12;            // seconds for a question, but at least kFewest runs
 constexpr int kFewest = 3, kMostRuns = 40;
+
+[[noreturn]] void refuse_more(const base::Budget& budget) {
+  base::Diagnostics found;
+  found
+      .error("O1526", budget.interrupted() ? "stopped while operators were measured on this machine"
+                                           : "time ended while operators were measured on this machine")
+      .note("each kind of operator takes some tenths of a second")
+      .hint("raise `--time-limit`, or take a system of the catalogue: `orrery catalog systems`");
+  if (budget.interrupted()) throw base::InputError(found.all());
+  throw base::OutOfTime(found.all());
+}
 
 template <typename Work>
 double median_seconds(Work work) {
@@ -176,18 +189,23 @@ struct MachineOperators::Known {
   double rate = 0;
 
   template <typename Measure>
-  double ask(int what, const machine::Operator& one, Measure measure) {
+  double ask(int what, const machine::Operator& one, const base::Budget& budget, Measure measure) {
     const machine::MatrixProduct& p = one.product;
+    const std::tuple key{what, p.precision, p.batch, p.m, p.n, p.k, one.value_width, one.share, one.dropout};
     const std::lock_guard lock(mutex);
-    const auto [at, unknown] =
-        seconds.try_emplace({what, p.precision, p.batch, p.m, p.n, p.k, one.value_width, one.share, one.dropout}, 0);
-    if (unknown) at->second = measure();
-    return at->second;
+    if (const auto at = seconds.find(key); at != seconds.end()) return at->second;
+    if (budget.spent()) refuse_more(budget);
+    return seconds[key] = measure();
   }
 };
 
-MachineOperators::MachineOperators(const ThisMachine& on, machine::Precision precision, double issue_seconds)
-    : on_(on), precision_(precision), issue_seconds_(issue_seconds), known_(std::make_unique<Known>()) {}
+MachineOperators::MachineOperators(const ThisMachine& on, machine::Precision precision, double issue_seconds,
+                                   const base::Limits& limits)
+    : on_(on),
+      precision_(precision),
+      issue_seconds_(issue_seconds),
+      budget_(limits),
+      known_(std::make_unique<Known>()) {}
 
 MachineOperators::~MachineOperators() = default;
 
@@ -195,7 +213,7 @@ double MachineOperators::matrix_product_seconds(const machine::MatrixProduct& pr
   const auto [batch, m, n, k, precision] = product;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
   if (!supported(precision)) return std::numeric_limits<double>::infinity();
-  return known_->ask(0, machine::Operator::of(product), [&, m = m, n = n, k = k] {
+  return known_->ask(0, machine::Operator::of(product), budget_, [&, m = m, n = n, k = k] {
     const Index columns = std::min(n, kMostExtent), depth = std::min(k, kMostExtent);
     const double each = 2.0 * static_cast<double>(columns) * static_cast<double>(depth);
     const double most = std::max(static_cast<double>(kFewestRows), kMostOperations / each);
@@ -209,7 +227,7 @@ double MachineOperators::weight_gradient_seconds(const machine::MatrixProduct& p
   const auto [batch, m, n, k, precision] = product;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
   if (!supported(precision)) return std::numeric_limits<double>::infinity();
-  return known_->ask(1, machine::Operator::of(product), [&, m = m, n = n, k = k] {
+  return known_->ask(1, machine::Operator::of(product), budget_, [&, m = m, n = n, k = k] {
     const Index outputs = std::min(n, kMostExtent), inputs = std::min(m, kMostExtent);
     const double each = 2.0 * static_cast<double>(outputs) * static_cast<double>(inputs);
     const double most = std::max(static_cast<double>(kFewestRows), kMostOperations / each);
@@ -226,7 +244,7 @@ std::optional<double> MachineOperators::attention_seconds(const machine::Operato
   if (!supported(p.precision) || p.k > kWidest || one.value_width > kWidest || p.m > kLongest || p.n > kLongest)
     return std::nullopt;
   if (p.batch <= 0 || p.m <= 0 || p.n <= 0 || p.k <= 0 || one.value_width <= 0) return 0.0;
-  return known_->ask(one.gradient ? 3 : 2, one, [&] {
+  return known_->ask(one.gradient ? 3 : 2, one, budget_, [&] {
     const double each =
         2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k + one.value_width);
     // As many rounds of all threads as there are, at least four; sixteen heads to a sequence.

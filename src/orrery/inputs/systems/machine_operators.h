@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "orrery/base/limits/budget.h"
 #include "orrery/describe/machine/operator_model.h"
 
 namespace orrery::verbs {
@@ -13,8 +14,10 @@ class ThisMachine;
 
 class MachineOperators final : public machine::OperatorModel {
  public:
-  // `precision`: in which what memory limits is stored. `on` must outlive this object.
-  MachineOperators(const ThisMachine& on, machine::Precision precision, double issue_seconds = 0);
+  // `precision`: in which what memory limits is stored. `on` must outlive this object. Once `limits` are reached
+  // nothing more is measured: O1526, as an InputError after a signal and as OutOfTime after a limit.
+  MachineOperators(const ThisMachine& on, machine::Precision precision, double issue_seconds = 0,
+                   const base::Limits& limits = {.memory = 0});
   ~MachineOperators() override;
   MachineOperators(const MachineOperators&) = delete;
   MachineOperators& operator=(const MachineOperators&) = delete;
@@ -32,6 +35,7 @@ class MachineOperators final : public machine::OperatorModel {
   const ThisMachine& on_;
   machine::Precision precision_;
   double issue_seconds_;
+  base::Budget budget_;
   std::unique_ptr<Known> known_;
 };
 

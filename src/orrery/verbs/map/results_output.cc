@@ -67,7 +67,7 @@ bool interrupted(const MappedLayer& layer) {
   return layer.front && (layer.front->interrupted);
 }
 
-int exit_code(const Results& results) {
+int exit_code(const Results& results, const Run& run) {
   bool no = false;
   bool limit = !std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::proven));
   for (const MappedLayer& layer : results.mapped.layers) {
@@ -76,11 +76,11 @@ int exit_code(const Results& results) {
     limit = limit || (layer.searched && unproven(layer.optimum)) || (layer.forced && unproven(layer.forced->optimum)) ||
             (layer.front && !layer.front->complete) || (layer.certified && !layer.certified->finished);
   }
-  return no ? kNo : limit ? kLimit : kDone;
+  return no ? kNo : limit ? run.cut_short() : kDone;
 }
 
-Outcome outcome_of_mapping(const Results& results, const Run&) {
-  Outcome out{exit_code(results)};
+Outcome outcome_of_mapping(const Results& results, const Run& run) {
+  Outcome out{exit_code(results, run)};
   for (const MappedLayer& layer : results.mapped.layers)
     if (!layer.found())
       out.reasons.push_back(explain_no_mapping(layer));

@@ -282,7 +282,8 @@ class BranchAndBound {
     for (std::size_t i = 0; i < places.size(); ++i) {
       Answered& each = batch.points[i];
       // What was cut short is no answer.
-      if (stopped && (each.outcome.status == Status::kGap || each.outcome.status == Status::kTimeout)) continue;
+      const Status status = each.outcome.status;
+      if (stopped && (status == Status::kGap || status == Status::kTimeout || status == Status::kError)) continue;
       answer_.points.set(places[i], each.outcome);
       include(places[i]);
       ++answer_.evaluated, ++settled_;

@@ -48,7 +48,7 @@ TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& 
                                std::vector<machine::MeasuredProduct> measurements, std::optional<AttentionArray> array)
     : roofline_(trained.system.accelerator), model_(&roofline_), name_("roofline") {
   if (here != nullptr) {
-    here_.emplace(*here, trained.plan.precision, trained.system.accelerator.host_seconds_per_op);
+    here_.emplace(*here, trained.plan.precision, trained.system.accelerator.host_seconds_per_op, limits);
     model_ = &*here_;
     name_ = "machine";
   }

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/limits/stop_signal.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/inputs/systems/layer_data.h"
 #include "orrery/runtime/kernels/isa.h"
@@ -343,7 +344,7 @@ TunedRun tune_run(const TuneRunRequest& asked) {
                                              : "time ended before one iteration was measured")
         .note(fmt::format("an iteration takes {:.4g} GFLOP", operations / 1e9))
         .hint("raise `--time-limit`, or lower `--warmup`, `--batch` or `--seq`");
-    found.throw_if_errors();
+    throw base::OutOfTime(found.all());
   }
   warn_of_others(run);
   if (!request.test) return run;

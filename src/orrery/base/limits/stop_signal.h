@@ -1,0 +1,26 @@
+// The wish to stop that a signal brings (cli/interrupt.h), for what waits where no budget is.
+#pragma once
+
+#include <atomic>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+
+namespace orrery::base {
+
+inline std::atomic<bool> stop_requested{false};
+// How many look at it; while none does, a signal ends the program at once (cli/end_on_signals.h).
+inline std::atomic<int> stop_watchers{0};
+
+struct StopWatcher {
+  StopWatcher() { ++stop_watchers; }
+  ~StopWatcher() { --stop_watchers; }
+  StopWatcher(const StopWatcher&) = delete;
+  StopWatcher& operator=(const StopWatcher&) = delete;
+};
+
+// A limit of time came before there was any answer: exit code 3.
+struct OutOfTime : InputError {
+  using InputError::InputError;
+};
+
+}  // namespace orrery::base

@@ -1,0 +1,13 @@
+// What a signal does where nobody watches for it.
+#pragma once
+
+#include <string>
+
+namespace orrery::verbs {
+
+// From here on a signal that nobody watches for (base/limits/stop_signal.h) ends the program with 130, and prints
+// these: `document` to standard output, as long as no answer begins there, and `message` to standard error.
+void end_on_signals(const std::string& document, const std::string& message);
+void answer_begins();
+
+}  // namespace orrery::verbs
