@@ -1,5 +1,5 @@
 // Broken invariants of Orrery itself, as opposed to mistakes in a user's input (base/diagnostics/diagnostic.h).
-// A failed check throws InternalError; program/main.cc turns it into exit code 101 and a request to report it.
+// A failed check throws InternalError; program/command.cc turns it into exit code 101 and a request to report it.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// How many cycles one storage needs when its ports are narrower than its traffic.
+// Bandwidth stalls (`throttle` in JSON): how many cycles a storage needs when its ports are narrower than its traffic.
 //
 // A port that passes `b` words per cycle needs ceil(words / b) cycles; the level needs the slowest port,
 // and at least the compute cycles. Timeloop computes the same through a slow-down factor in doubles,

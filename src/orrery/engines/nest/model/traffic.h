@@ -1,4 +1,5 @@
-// How many words cross each boundary of a loop nest, before asking which storages keep them.
+// How many words cross each boundary of a loop nest, before asking which storages keep them. A multicast, which brings
+// one read to several instances, is a read above and fills below.
 //
 // `closed_form` is exact when every rank of every dataspace moves with one dimension (matmuls,
 // normalisations, convolutions with 1x1 windows); `sliding` (sliding.cc) walks the nest for the rest.

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "orrery/engines/nest/model/evaluation.h"
-#include "orrery/engines/nest/search/search.h"
 
 namespace orrery::nest {
+
+enum class Metric { kEdp, kEnergy, kDelay };
 
 // Metrics that agree to this share count as equal: sums of doubles taken in another order differ by less.
 inline constexpr double kEqual = 1e-12;

@@ -12,11 +12,10 @@
 #include "orrery/engines/nest/model/evaluation.h"
 #include "orrery/engines/nest/model/mapping.h"
 #include "orrery/engines/nest/model/model.h"
+#include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/space/mapspace.h"
 
 namespace orrery::nest {
-
-enum class Metric { kEdp, kEnergy, kDelay };
 
 struct SearchLimits : base::Limits {
   int searches = 1;            // that run beside each other and share the memory

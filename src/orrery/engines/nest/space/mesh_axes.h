@@ -1,4 +1,4 @@
-// Which of the dimensions that a fan-out spreads lie along X and which along Y.
+// Mesh axes: which of the dimensions that a fan-out spreads lie along X and which along Y.
 //
 // A dimension lies on one side, unless it stands for several that are searched as one (merged_dimensions.h): then each
 // of its parts does, and what factor lies where is one of the ways to deal the factor to the parts.
