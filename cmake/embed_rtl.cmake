@@ -1,7 +1,7 @@
 # embed_rtl.cmake: -DRTL=<folder> -DOUT=<file>: C++ that holds the sources of rtl/ as text, for `orrery sparse rtl`.
 file(GLOB sources RELATIVE ${RTL} ${RTL}/*.sv ${RTL}/*.svh ${RTL}/instance/*)
 list(SORT sources)
-set(text "#include \"orrery/verbs/accelerator/rtl/run.h\"\n\nnamespace orrery::verbs {\n\nstd::vector<OutputFile> rtl_sources() {\n  return {\n")
+set(text "#include \"orrery/verbs/sparse/rtl/run.h\"\n\nnamespace orrery::verbs {\n\nstd::vector<OutputFile> rtl_sources() {\n  return {\n")
 foreach(source ${sources})
   file(READ ${RTL}/${source} content)
   string(REGEX REPLACE "^instance/" "" name ${source})

@@ -7,7 +7,7 @@ cd "${1:-.}"
 known='src/orrery/formats/cacti/child_process.cc: posix_spawn
 src/orrery/formats/tokenizer/sentence_piece_library.cc: dlopen
 src/orrery/runtime/tuning/contractions/blas_library.cc: dlopen
-src/orrery/verbs/accelerator/break_even/pytorch_attention.cc: posix_spawnp
+src/orrery/verbs/sparse/break_even/pytorch_attention.cc: posix_spawnp
 src/orrery/verbs/sweep/points/slurm.cc: popen'
 
 mapfile -t product < <(find src \( -name '*.h' -o -name '*.cc' \) ! -name '*_test.cc' ! -name '*_bench.cc' ! -name '*_fuzz.cc' \

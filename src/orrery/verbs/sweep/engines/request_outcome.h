@@ -1,9 +1,9 @@
 // What the answer of a verb is as a point of a study: its status, and the figures that the verb knows.
 #pragma once
 
-#include "orrery/verbs/accelerator/simulate/run.h"
 #include "orrery/verbs/energy/run.h"
 #include "orrery/verbs/place/run.h"
+#include "orrery/verbs/sparse/simulate/run.h"
 #include "orrery/verbs/sweep/store/outcome.h"
 #include "orrery/verbs/train/run.h"
 #include "orrery/verbs/tune/select/run.h"
