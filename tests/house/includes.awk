@@ -84,8 +84,8 @@ in_header && !in_test && /^[ \t]*#[ \t]*include[ \t]*[<"]/ && $0 !~ /[<"]fmt\// 
 !in_test && own !~ /^(cli|present|faces|program)$/ && code ~ /std::(cout|cerr|clog)|[^a-z_:n](printf|puts)[ ]*\(|fmt::print[ ]*\(/ {
   breach("only cli/, present/, program/ and the faces of verbs print")
 }
-!in_test && FILENAME != "src/orrery/program/main.cc" && code ~ /(^|[^a-zA-Z_.>])(std::)?(exit|_exit|quick_exit|abort)[ ]*\(/ {
-  breach("only program/main.cc ends the program")
+!in_test && FILENAME != "src/orrery/cli/interrupt.cc" && code ~ /(^|[^a-zA-Z_.>])(std::)?(exit|_exit|quick_exit|abort)[ ]*\(/ {
+  breach("only a signal (cli/interrupt.cc) ends the program")
 }
 
 END {

@@ -174,7 +174,7 @@ TEST(EnergyTableText, AStorageThatHoldsNothingNeedsNoPrice) {
   one.storages[1].capacity_words = 0;
   auto all = estimates();
   all[0].actions.resize(1);
-  all[0].actions[0].name = "access";
+  all[0].actions[0].name = "leak";
   apply_estimates(all, one);
   EXPECT_EQ(one.storages[1].energy.read_pj, 0);
 }
