@@ -226,7 +226,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     if (clock) {
       result.chip.cycle_seconds = clock->seconds;
       base::doubt(base::HardwareFigure::kClock, 1 / clock->seconds, "1 / latency", clock->latency->where, found);
-    } else if (result.before_v4 && !flat_form && purpose == Purpose::kEstimate) {
+    } else if (result.before_v4 && !flat_form) {
       result.chip.cycle_seconds = kOldClockSeconds;
     }
   } else {
