@@ -63,8 +63,9 @@ Communication communication(const Q& q, const Model& model, double volume, doubl
       out.experts = stage * q.moe_layers / q.layers * (latency + of_rank * bits * (places - 1) / places / bandwidth);
   }
   const double sum = out.tp_intra + out.tp_inter + 2 * out.experts + out.pp;
-  out.gather = c.zero_gather * sum;
-  out.total = (1 + c.zero_gather) * sum;
+  const double gather = q.dp > 1 || d.gathers_alone ? c.zero_gather : 0;
+  out.gather = gather * sum;
+  out.total = (1 + gather) * sum;
   return out;
 }
 

@@ -99,9 +99,20 @@ TEST(Times, EachDefectChangesSomethingAndAllOfThemAreTheOriginal) {
     *base::defect_named(kDefects, one.defects, name) = true;
     *base::defect_named(kDefects, model.defects, name) = true;
     if (name == "activations_over_all_ranks" || name == "flat_gemms") continue;  // not in the time
+    if (name == "gathers_alone") continue;                                       // nor where there are replicas
     EXPECT_TRUE(seen.insert(times(q, one).total_s).second) << name;
   }
   EXPECT_EQ(times(q, model).total_s, times(q, Model::original()).total_s);
+}
+
+TEST(Times, WithoutReplicasNothingIsGathered) {
+  Quantities q = run_of_seven_billion();
+  EXPECT_GT(times(q, {}).forward.gather, 0);
+  q.dp_intra = q.dp_inter = 1;
+  EXPECT_EQ(times(q, {}).forward.gather, 0);
+  Model alone;
+  alone.defects.gathers_alone = true;
+  EXPECT_TRUE(near(times(q, alone).forward.gather, times(q, {}).forward.total / 4));
 }
 
 TEST(Times, EachConstantChangesSomething) {

@@ -28,6 +28,7 @@ struct Defects {
   bool activations_over_all_ranks = false;
   bool flat_gemms = false;
   bool experts_are_free = false;
+  bool gathers_alone = false;
 };
 
 inline constexpr base::Defect<Defects> kDefects[] = {
@@ -48,6 +49,8 @@ inline constexpr base::Defect<Defects> kDefects[] = {
     {"flat_gemms", &Defects::flat_gemms, "amped", "mat_dims: attention's products of all heads flattened into one"},
     {"experts_are_free", &Defects::experts_are_free, "amped",
      "no all-to-all of a mixture of experts (AMPeD's form is not known)"},
+    {"gathers_alone", &Defects::gathers_alone, "amped",
+     "without replicas over which weights could be sharded, these are gathered all the same"},
 };
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();

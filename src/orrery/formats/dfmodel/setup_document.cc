@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -277,7 +278,14 @@ SetupDocument read_setup(const std::shared_ptr<const base::SourceFile>& file, co
   if (execution) {
     setup.execution = read_execution(*execution, found);
   } else {
-    fields.missing("execution", "what is computed, and how", way_out("execution"));
+    // Of the schema of 2023.
+    const bool first = std::any_of(found.all().begin(), found.all().end(),
+                                   [](const auto& one) { return one.message.starts_with("`training` is not known"); });
+    fields.missing("execution", "what is computed, and how",
+                   first ? "`training { ... }` is of DFModel's schema of 2023: write `execution { ... }` with "
+                           "`execution_style` in place of `optimization`, and `memory { ... }` with the accelerator's "
+                           "`dram_bw` and `dram_cap`"
+                         : way_out("execution"));
   }
   ReadGraph read;
   if (const Block* graph = fields.required_inner("dataflow_graph", "the kernels and their connections"))

@@ -228,6 +228,16 @@ TEST(HuggingFaceConfig, NotANumberIsNoSize) {
     EXPECT_EQ(codes(refused(llama_with("\"head_dim\": " + std::string(number)))), Codes{"O0903"}) << number;
 }
 
+TEST(HuggingFaceConfig, ATypesDefaultsSayNothingOfFilesThatAreReadLikeIt) {
+  const std::string sparse =
+      R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 8, "num_experts_per_tok": 2})";
+  const auto found = refused(sparse, {.like = "qwen3_moe"});
+  ASSERT_EQ(codes(found), Codes{"O0902"});
+  EXPECT_NE(found[0].message.find("`moe_intermediate_size`"), std::string::npos);
+  EXPECT_EQ(model_of(sparse, {.like = "mixtral"}).family, "mixtral");
+}
+
 TEST(HuggingFaceConfig, WhatIsNoTypeCannotBeLikeOne) {
   EXPECT_EQ(model_of(usual("brand_new"), {.like = "llama"}).family, "llama");
   const auto found = refused(usual("brand_new"), {.like = "lama"});

@@ -60,6 +60,8 @@ class Reader {
     for (const auto& size : family_->sizes)
       if (outer_ || size.first == "max_position_embeddings") lent_.push_back(size);
     keys_->lend_sizes(lent_);
+    const Node* type = value("model_type");
+    if (!options_.like.empty() && type != nullptr && type->text != options_.like) keys_->of_another_type();
     read_model();
     if (strict_) {
       demand_catalogue_form();

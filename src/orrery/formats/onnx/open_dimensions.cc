@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -18,21 +19,37 @@ namespace {
 
 constexpr std::size_t kNamed = 8;  // of a long list
 
-// The symbols of inputs, in their order, with where each stands first.
+// Symbols that one input has several times: placeholders such as `?`, under which no size can be told from another.
+std::set<std::string> placeholders(const std::vector<Declared>& inputs) {
+  std::set<std::string> out;
+  for (const Declared& input : inputs) {
+    std::set<std::string> seen;
+    if (!input.dimensions) continue;
+    for (const Dimension& dimension : *input.dimensions)
+      if (dimension.size == kUnknown && !seen.insert(dimension.symbol).second) out.insert(dimension.symbol);
+  }
+  return out;
+}
+
+// What inputs leave open, in their order, less what has a size, with where each stands.
 struct Open {
-  std::vector<std::string> symbols;
+  std::vector<std::string> names;
   std::map<std::string, std::string> where;
 };
 
-Open open_in(const std::vector<Declared>& inputs) {
+Open open_in(const std::vector<Declared>& inputs, const std::map<std::string, Count>& sizes) {
+  const std::set<std::string> repeated = placeholders(inputs);
   Open open;
   for (const Declared& input : inputs) {
     if (!input.dimensions) continue;
     for (std::size_t i = 0; i < input.dimensions->size(); ++i) {
-      if ((*input.dimensions)[i].size != kUnknown) continue;
-      const std::string symbol = symbol_of(input, i);
-      if (open.where.emplace(symbol, fmt::format("dimension {} of the input `{}`", i, input.name)).second)
-        open.symbols.push_back(symbol);
+      const Dimension& dimension = (*input.dimensions)[i];
+      if (dimension.size != kUnknown || size_of(input, i, sizes)) continue;
+      const bool by_place = dimension.symbol.empty() || repeated.count(dimension.symbol) > 0;
+      const std::string name = by_place ? place_of(input, i) : dimension.symbol;
+      std::string where = fmt::format("dimension {} of the input `{}`", i, input.name);
+      if (by_place && !dimension.symbol.empty()) where += fmt::format(", `{}` as others", dimension.symbol);
+      if (open.where.emplace(name, std::move(where)).second) open.names.push_back(name);
     }
   }
   return open;
@@ -51,19 +68,27 @@ bool plain(const std::string& symbol) {
 
 }  // namespace
 
-std::string symbol_of(const Declared& declared, std::size_t dimension) {
-  const std::string& symbol = (*declared.dimensions)[dimension].symbol;
-  return symbol.empty() ? fmt::format("{}[{}]", declared.name, dimension) : symbol;
+std::string place_of(const Declared& declared, std::size_t dimension) {
+  return fmt::format("{}[{}]", declared.name, dimension);
+}
+
+std::optional<Count> size_of(const Declared& declared, std::size_t dimension,
+                             const std::map<std::string, Count>& sizes) {
+  auto given = sizes.find(place_of(declared, dimension));
+  if (given == sizes.end()) given = sizes.find((*declared.dimensions)[dimension].symbol);
+  return given == sizes.end() ? std::nullopt : std::optional<Count>(given->second);
 }
 
 std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Overrides& defined) {
-  const Open open = open_in(model.inputs);
-  std::set<std::string> known(open.symbols.begin(), open.symbols.end());
-  for (const std::vector<Declared>* list : {&model.outputs, &model.values})
+  const Open open = open_in(model.inputs, {});
+  std::set<std::string> known;
+  for (const std::vector<Declared>* list : {&model.inputs, &model.outputs, &model.values})
     for (const Declared& declared : *list)
-      if (declared.dimensions)
-        for (const Dimension& dimension : *declared.dimensions)
-          if (!dimension.symbol.empty()) known.insert(dimension.symbol);
+      for (std::size_t i = 0; declared.dimensions && i < declared.dimensions->size(); ++i) {
+        const Dimension& dimension = (*declared.dimensions)[i];
+        if (!dimension.symbol.empty()) known.insert(dimension.symbol);
+        if (list == &model.inputs && dimension.size == kUnknown) known.insert(place_of(declared, i));
+      }
 
   base::Diagnostics found;
   std::map<std::string, Count> sizes;
@@ -74,10 +99,9 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
           .hint("write a whole number from 0 on, such as `--define batch=8`");
     } else if (known.count(define.path) == 0) {
       found.error("O0933", fmt::format("no dimension of `{}` is called `{}`", model.file->name, define.path))
-          .hint(base::did_you_mean(define.path, open.symbols,
-                                   open.symbols.empty()
-                                       ? std::string("its inputs leave no dimension open")
-                                       : fmt::format("open are `{}`", fmt::join(open.symbols, "`, `"))));
+          .hint(base::did_you_mean(define.path, open.names,
+                                   open.names.empty() ? std::string("its inputs leave no dimension open")
+                                                      : fmt::format("open are `{}`", fmt::join(open.names, "`, `"))));
     } else if (const auto [at, first] = sizes.emplace(define.path, *size); !first && at->second != *size) {
       found.error("O0933", fmt::format("`--define` gives `{}` two sizes, {} and {}", define.path, at->second, *size))
           .hint("leave one of them out");
@@ -85,9 +109,7 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
   }
   found.throw_if_errors();
 
-  std::vector<std::string> missing;
-  for (const std::string& symbol : open.symbols)
-    if (sizes.count(symbol) == 0) missing.push_back(symbol);
+  const auto [missing, places] = open_in(model.inputs, sizes);
   if (missing.empty()) return sizes;
   std::string options;
   for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
@@ -100,7 +122,7 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
                   missing.size() == 1 ? "a size" : fmt::format("{} sizes", missing.size()), fmt::join(missing, "`, `")),
       model.whole());
   for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
-    error.note(fmt::format("`{}`: {}", missing[i], open.where.at(missing[i])));
+    error.note(fmt::format("`{}`: {}", missing[i], places.at(missing[i])));
   error.hint(fmt::format("say what it runs on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));
   throw base::InputError(found.all());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "orrery/base/text/override.h"
@@ -9,10 +10,13 @@
 
 namespace orrery::formats::onnx {
 
-// Sizes by symbol. Throws InputError: O0932 for symbols of inputs without a size, all at once; O0933.
+// Sizes by symbol or place. Throws InputError: O0932 for dimensions of inputs without a size, all at once; O0933.
 std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Overrides& defined);
 
-// How an open dimension is called: its symbol, else `x[0]`.
-std::string symbol_of(const Declared& declared, std::size_t dimension);
+std::string place_of(const Declared& declared, std::size_t dimension);  // "x[0]"
+
+// The size that was given to an open dimension: by its place, else by its symbol.
+std::optional<Count> size_of(const Declared& declared, std::size_t dimension,
+                             const std::map<std::string, Count>& sizes);
 
 }  // namespace orrery::formats::onnx

@@ -70,6 +70,38 @@ void make_unknown(Site& site, Count rank) {
   if (rank >= 0) site.make(0, Shape(static_cast<std::size_t>(rank), kUnknown));
 }
 
+std::size_t place_in(const Shape& shape, const Shape& index) {
+  const std::size_t shift = index.size() - shape.size();
+  Count place = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + (shape[d] == 1 ? 0 : index[shift + d]);
+  return static_cast<std::size_t>(place);
+}
+
+void fold(Site& site, std::size_t output, const std::vector<std::size_t>& needed,
+          const std::function<std::int64_t(const Shape& index)>& value) {
+  if (output >= site.out.size() || !site.out[output].shape) return;
+  for (const std::size_t input : needed) {
+    const Integers* known = site.integers(input);
+    const Shape* shape = site.shape(input);
+    if (!known || !shape || elements(*shape) != static_cast<Count>(known->size())) return;
+  }
+  const Shape& shape = *site.out[output].shape;
+  const Count count = elements(shape);
+  if (count == kUnknown || count > kMostValues) return;
+  Integers values;
+  Shape index(shape.size(), 0);
+  for (Count i = 0; i < count; ++i) {
+    values.push_back(value(index));
+    for (std::size_t d = index.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+  }
+  site.out[output].integers = std::move(values);
+}
+
+void fold_moved(Site& site, std::size_t output, const std::function<Shape(const Shape& index)>& from) {
+  fold(site, output, {0},
+       [&](const Shape& index) { return (*site.integers(0))[place_in(*site.shape(0), from(index))]; });
+}
+
 std::string text(const Shape& shape) {
   if (shape.empty()) return "scalar";
   std::string out;

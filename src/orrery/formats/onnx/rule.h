@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,18 @@ inline bool whole(const Shape& shape) {
 
 Count length_of(const Site& site, std::size_t input);  // of an input in one dimension; kUnknown where it is not known
 void make_unknown(Site& site, Count rank);  // a result of which the number of dimensions is known, or not even that
+
+// Values. Integers of small tensors are computed along, in the order of their elements: traced graphs work out shapes,
+// pads and axes by them.
+//
+// The place of the element `index` of a result in an operand of `shape` that is broadcast to it.
+std::size_t place_in(const Shape& shape, const Shape& index);
+// Gives output `output`, whose shape is known, the values that `value(index)` makes of the places of its elements.
+// Nothing where the values of one of the inputs `needed`, or the shape, are not known, or there are too many.
+void fold(Site& site, std::size_t output, const std::vector<std::size_t>& needed,
+          const std::function<std::int64_t(const Shape& index)>& value);
+// The same, of elements of input 0: of the one at `from(index)`.
+void fold_moved(Site& site, std::size_t output, const std::function<Shape(const Shape& index)>& from);
 
 // Windows of convolutions and pooling: what the attributes say, defaults filled in; of each spatial dimension.
 struct Windows {

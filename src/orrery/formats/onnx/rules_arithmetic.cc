@@ -42,9 +42,9 @@ bool computes(const std::string& type) {
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 
-// The element of a list that stands for element `i` of `count`; lists are broadcast where they have one element.
-std::int64_t at(const Integers& list, std::size_t i) {
-  return list[list.size() == 1 ? 0 : i];
+// The element of an input, broadcast, at the place of a result.
+std::int64_t at(const Site& site, std::size_t input, const Shape& index) {
+  return (*site.integers(input))[place_in(*site.shape(input), index)];
 }
 
 // The axes of a reduction; nothing: not known. Empty: all of them.
@@ -78,16 +78,9 @@ void broadcast_all(Site& site) {
     all = broadcast(all, *shape);
   }
   site.make(0, all);
-  if (site.out.empty() || site.in.size() != 2 || !computes(site.node.type) || !site.integers(0) || !site.integers(1))
-    return;
-  const Count count = elements(all);
-  const Integers &a = *site.integers(0), &b = *site.integers(1);
-  const auto fits = [&](const Integers& list) { return list.size() == 1 || static_cast<Count>(list.size()) == count; };
-  if (count > kMostValues || count < 1 || !fits(a) || !fits(b)) return;
-  Integers result;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    result.push_back(computed(site.node.type, at(a, i), at(b, i)));
-  site.out[0].integers = std::move(result);
+  if (site.in.size() == 2 && computes(site.node.type))
+    fold(site, 0, {0, 1},
+         [&](const Shape& index) { return computed(site.node.type, at(site, 0, index), at(site, 1, index)); });
 }
 
 void where(Site& site) {
@@ -95,14 +88,7 @@ void where(Site& site) {
   if (!condition || !yes || !no) return;
   const Shape all = broadcast(broadcast(*condition, *yes), *no);
   site.make(0, all);
-  const Integers *c = site.integers(0), *y = site.integers(1), *n = site.integers(2);
-  const Count count = elements(all);
-  if (site.out.empty() || !c || !y || !n || count > kMostValues || count < 1) return;
-  for (const Integers* list : {c, y, n})
-    if (list->size() != 1 && static_cast<Count>(list->size()) != count) return;
-  Integers result;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) result.push_back(at(*c, i) ? at(*y, i) : at(*n, i));
-  site.out[0].integers = std::move(result);
+  fold(site, 0, {0, 1, 2}, [&](const Shape& index) { return at(site, at(site, 0, index) != 0 ? 1 : 2, index); });
 }
 
 void normalisation(Site& site) {
@@ -147,11 +133,14 @@ void reduction(Site& site) {
       out.push_back(1);
   }
   site.make(0, out);
-  if (!site.out.empty() && site.node.type == "ReduceProd" && site.integers(0) && elements(out) == 1) {
-    std::int64_t product = 1;
-    for (const std::int64_t value : *site.integers(0)) product = computed("Mul", product, value);
-    site.out[0].integers = {product};
-  }
+  static const std::map<std::string, std::string> kFolded = {
+      {"ReduceProd", "Mul"}, {"ReduceSum", "Add"}, {"ReduceMax", "Max"}, {"ReduceMin", "Min"}};
+  const auto folded = kFolded.find(site.node.type);
+  const Integers* values = site.integers(0);
+  if (site.out.empty() || folded == kFolded.end() || !values || values->empty() || elements(out) != 1) return;
+  std::int64_t result = values->front();
+  for (std::size_t i = 1; i < values->size(); ++i) result = computed(folded->second, result, (*values)[i]);
+  site.out[0].integers = {result};
 }
 
 void arg_reduction(Site& site) {

@@ -131,6 +131,7 @@ void flatten(Site& site) {
   if (axis < 0 || axis > rank) misfit(fmt::format("axis {} of {}", given, text(*shape)));
   site.make(0, {elements(Shape(shape->begin(), shape->begin() + axis)),
                 elements(Shape(shape->begin() + axis, shape->end()))});
+  pass_values(site);
 }
 
 void squeeze(Site& site) {
@@ -190,6 +191,11 @@ void transpose(Site& site) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = (*shape)[static_cast<std::size_t>((*order)[i])];
   }
   site.make(0, out);
+  fold_moved(site, 0, [&](const Shape& index) {
+    Shape place(index.rbegin(), index.rend());
+    for (std::size_t i = 0; order && i < index.size(); ++i) place[static_cast<std::size_t>((*order)[i])] = index[i];
+    return place;
+  });
 }
 
 void expand(Site& site) {
@@ -201,10 +207,7 @@ void expand(Site& site) {
     return make_unknown(site, known ? std::max(length, static_cast<Count>(shape->size())) : kUnknown);
   }
   site.make(0, broadcast(*shape, sizes_of(*wanted)));
-  const Integers* values = site.integers(0);
-  const Count count = site.out.empty() || !site.out[0].shape ? kUnknown : elements(*site.out[0].shape);
-  if (values && values->size() == 1 && count >= 0 && count <= kMostValues)
-    site.out[0].integers = Integers(static_cast<std::size_t>(count), values->front());
+  fold_moved(site, 0, [](const Shape& index) { return index; });
 }
 
 void tile(Site& site) {
@@ -218,6 +221,11 @@ void tile(Site& site) {
   for (std::size_t i = 0; i < out.size(); ++i)
     if (out[i] != kUnknown) out[i] = base::checked_multiply(out[i], repeats[i]);
   site.make(0, out);
+  fold_moved(site, 0, [&](const Shape& index) {
+    Shape place = index;
+    for (std::size_t i = 0; i < place.size(); ++i) place[i] %= (*shape)[i];
+    return place;
+  });
 }
 
 void pad(Site& site) {

@@ -38,8 +38,7 @@ void concat(Site& site) {
   if (site.in.empty() || !site.shape(0)) return;
   Shape out = *site.shape(0);
   const std::size_t axis = axis_of(site.node.integer("axis", 1), out.size());
-  Integers values;
-  bool known = out.size() == 1;
+  std::vector<std::size_t> parts;
   for (std::size_t i = 0; i < site.in.size(); ++i) {
     const Shape* shape = site.shape(i);
     if (!shape) return;
@@ -54,12 +53,14 @@ void concat(Site& site) {
         out[d] = std::max(size, out[d]);
       }
     }
-    const Integers* part = site.integers(i);
-    known = known && part && static_cast<Count>(values.size() + part->size()) <= kMostValues;
-    if (known) values.insert(values.end(), part->begin(), part->end());
+    parts.push_back(i);
   }
   site.make(0, out);
-  if (known && !site.out.empty()) site.out[0].integers = std::move(values);
+  fold(site, 0, parts, [&](Shape index) {
+    std::size_t part = 0;
+    for (; index[axis] >= (*site.shape(part))[axis]; ++part) index[axis] -= (*site.shape(part))[axis];
+    return (*site.integers(part))[place_in(*site.shape(part), index)];
+  });
 }
 
 void split(Site& site) {
@@ -73,17 +74,22 @@ void split(Site& site) {
   if (sizes && static_cast<Count>(sizes->size()) != parts)
     misfit(fmt::format("{} sizes for {} parts", sizes->size(), parts));
   const Shape asked = sizes ? sizes_of(*sizes) : Shape();
-  Count left = size;
+  if (sizes && size != kUnknown) {
+    Count sum = 0;
+    for (const Count part : asked) sum = base::checked_add(sum, part);
+    if (sum != size) misfit(fmt::format("parts of {} in all, where there are {}", sum, size));
+  }
+  Count left = size, first = 0;
   for (std::size_t i = 0; i < site.out.size(); ++i) {
     Shape out = *shape;
     out[axis] = sizes ? asked[i] : given || size == kUnknown ? kUnknown : std::min(each, left);
     if (!given && size != kUnknown) left -= out[axis];
     site.make(i, out);
-  }
-  if (sizes && size != kUnknown) {
-    Count sum = 0;
-    for (const Count part : asked) sum = base::checked_add(sum, part);
-    if (sum != size) misfit(fmt::format("parts of {} in all, where there are {}", sum, size));
+    fold_moved(site, i, [&](Shape place) {
+      place[axis] += first;
+      return place;
+    });
+    first += out[axis];
   }
 }
 
@@ -109,20 +115,18 @@ void slice(Site& site) {
   if (!steps) steps.emplace(starts->size(), 1);
   if (starts->size() != ends->size() || starts->size() != axes->size() || starts->size() != steps->size())
     misfit("starts, ends, axes and steps of different lengths");
-  Cut last;
+  std::vector<Cut> cuts(out.size());
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    Count& size = out[axis_of((*axes)[i], out.size())];
-    if (size == kUnknown) continue;
-    last = cut(size, (*starts)[i], (*ends)[i], (*steps)[i]);
-    size = last.count;
+    const std::size_t axis = axis_of((*axes)[i], out.size());
+    if (out[axis] == kUnknown) continue;
+    cuts[axis] = cut(out[axis], (*starts)[i], (*ends)[i], (*steps)[i]);
+    out[axis] = cuts[axis].count;
   }
   site.make(0, out);
-  const Integers* values = site.integers(0);
-  if (site.out.empty() || !values || out.size() != 1 || starts->size() != 1 || !whole(out)) return;
-  Integers chosen;
-  for (Count i = 0; i < last.count; ++i)
-    chosen.push_back((*values)[static_cast<std::size_t>(last.first + i * last.step)]);
-  site.out[0].integers = std::move(chosen);
+  fold_moved(site, 0, [&](Shape place) {
+    for (std::size_t i = 0; i < place.size(); ++i) place[i] = cuts[i].first + place[i] * cuts[i].step;
+    return place;
+  });
 }
 
 void gather(Site& site) {
@@ -134,15 +138,17 @@ void gather(Site& site) {
   out.insert(out.end(), shape->begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape->end());
   if (out.size() > kMostRank) misfit(fmt::format("a result of {} dimensions", out.size()));
   site.make(0, out);
-  const Integers *values = site.integers(0), *places = site.integers(1);
-  if (site.out.empty() || !values || !places || shape->size() != 1) return;
-  Integers picked;
-  for (const std::int64_t place : *places) {
-    const auto count = static_cast<std::int64_t>(values->size());
+  const auto cut_at = static_cast<std::ptrdiff_t>(axis), behind = cut_at + static_cast<std::ptrdiff_t>(chosen->size());
+  fold(site, 0, {0, 1}, [&](const Shape& index) {
+    const std::int64_t place =
+        (*site.integers(1))[place_in(*chosen, Shape(index.begin() + cut_at, index.begin() + behind))];
+    const Count count = (*shape)[axis];
     if (place < -count || place >= count) misfit(fmt::format("element {} of {}", place, count));
-    picked.push_back((*values)[static_cast<std::size_t>(place < 0 ? place + count : place)]);
-  }
-  site.out[0].integers = std::move(picked);
+    Shape whole(index.begin(), index.begin() + cut_at);
+    whole.push_back(place < 0 ? place + count : place);
+    whole.insert(whole.end(), index.begin() + behind, index.end());
+    return (*site.integers(0))[place_in(*shape, whole)];
+  });
 }
 
 void gather_elements(Site& site) {

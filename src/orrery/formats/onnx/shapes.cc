@@ -39,8 +39,7 @@ class Inference {
     Shape shape;
     for (std::size_t i = 0; i < value.dimensions->size(); ++i) {
       const Count size = (*value.dimensions)[i].size;
-      const auto given = sizes_.find(symbol_of(value, i));
-      shape.push_back(size == kUnknown && given != sizes_.end() ? given->second : size);
+      shape.push_back(size == kUnknown ? size_of(value, i, sizes_).value_or(kUnknown) : size);
     }
     return shape;
   }

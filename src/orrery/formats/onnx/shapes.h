@@ -21,7 +21,7 @@ struct Shapes {
   const Shape* whole(const std::string& tensor) const;
 };
 
-// `defined` are sizes of open dimensions: symbols, and `x[0]` for one of input `x` that has no name. Throws InputError:
+// `defined` are sizes of open dimensions: symbols, and `x[0]` for one of input `x`. Throws InputError:
 // O0931 beyond counting, O0932 with all dimensions that are still open, O0933 for sizes that none asked for, O0934
 // where a tensor comes from nowhere or twice, O0935 where shapes do not fit.
 Shapes infer_shapes(const Model& model, const base::Overrides& defined);

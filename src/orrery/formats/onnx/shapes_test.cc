@@ -127,6 +127,42 @@ TEST(OnnxShapes, TracedArithmeticOnShapesIsFollowed) {
   EXPECT_EQ(y_of(writer, 17, {{"batch", "3"}}), "12x192");
 }
 
+// As F.pad is exported: of the padding from the last dimension on, zeros for the others, in pairs from the back.
+TEST(OnnxShapes, PadsThatTheGraphComputesAreFollowed) {
+  ModelWriter writer;
+  writer.input("x", {1, 4, 100}).integers("given", {3, 5}).integers("none", {0, 0, 0, 0}).integers("pairs", {-1, 2});
+  writer.integers("last", {-1}).integers("end", {INT64_MIN + 1}).integers("first", {0});
+  writer.node("Concat", {"given", "none"}, {"all"}, {{"axis", 0}}).node("Reshape", {"all", "pairs"}, {"table"});
+  writer.node("Slice", {"table", "last", "end", "first", "last"}, {"back"});
+  writer.node("Transpose", {"back"}, {"columns"}, {{"perm", Integers{1, 0}}});
+  writer.node("Reshape", {"columns", "last"}, {"flat"}).node("Cast", {"flat"}, {"pads"}, {{"to", 7}});
+  EXPECT_EQ(y_of(writer.node("Pad", {"x", "pads"}, {"y"})), "1x4x108");
+}
+
+// A table of integers through each operator that moves elements, to the sizes of a Reshape.
+TEST(OnnxShapes, ValuesFollowTheirElements) {
+  const auto sizes = [](const std::string& type, const Attributes& attributes, const std::vector<Integers>& settings,
+                        const Integers& shape = {2, 3}) {
+    ModelWriter writer;
+    writer.integers("list", {1, 2, 3, 4, 5, 6}).integers("shape", shape).integers("flat", {-1});
+    std::vector<std::string> names = {"table"};
+    for (const Integers& values : settings)
+      writer.integers(names.emplace_back("s" + std::to_string(names.size())), values);
+    writer.node("Reshape", {"list", "shape"}, {"table"}).node(type, names, {"moved"}, attributes);
+    writer.node("Reshape", {"moved", "flat"}, {"row"});
+    return y_of(writer.node("ConstantOfShape", {"row"}, {"y"}));
+  };
+  EXPECT_EQ(sizes("Transpose", {}, {}), "1x4x2x5x3x6");
+  EXPECT_EQ(sizes("Transpose", {{"perm", Integers{2, 0, 1}}}, {}, {1, 2, 3}), "1x4x2x5x3x6");
+  EXPECT_EQ(sizes("Slice", {}, {{2, 1}, {INT64_MIN, 2}, {1, 0}, {-2, 1}}), "6x4");
+  EXPECT_EQ(sizes("Gather", {{"axis", 1}}, {{-1, 0}}), "3x1x6x4");
+  EXPECT_EQ(sizes("Gather", {}, {{1}}), "4x5x6");
+  EXPECT_EQ(sizes("Tile", {}, {{1, 2}}), "1x2x3x1x2x3x4x5x6x4x5x6");
+  EXPECT_EQ(sizes("Expand", {}, {{2, 3, 2}}, {3, 2}), "1x2x3x4x5x6x1x2x3x4x5x6");
+  EXPECT_EQ(sizes("Add", {}, {{10, 20, 30}}), "11x22x33x14x25x36");
+  EXPECT_EQ(sizes("Flatten", {}, {}), "1x2x3x4x5x6");
+}
+
 TEST(OnnxShapes, WhatTheFileSaysIsTakenWhereNothingElseIsKnown) {
   EXPECT_EQ(y_of(ModelWriter().input("x", {5}).value("y", {2, 7}).node("NonZero", {"x"}, {"y"})), "2x7");
   EXPECT_EQ(y_of(ModelWriter().input("x", {5}).node("NonZero", {"x"}, {"y"})), "?");
@@ -141,6 +177,16 @@ TEST(OnnxShapes, OpenDimensionsAreToldAllAtOnce) {
   EXPECT_EQ(errors[0].code, "O0932");
   EXPECT_EQ(errors[0].message, "`m.onnx` leaves 3 sizes open: `batch`, `x[1]`, `z[1]`");
   EXPECT_EQ(code(writer, {{"batch", "2"}, {"x[1]", "3"}, {"z[1]", "0"}}), "");
+}
+
+TEST(OnnxShapes, DimensionsOfOneSymbolHaveTheSizesOfTheirPlaces) {
+  const ModelWriter writer = ModelWriter().input("x", {-1, 3, -1, -1}).node("Relu", {"x"}, {"y"});
+  const auto errors = refusals(writer, {{"x[2]", "48"}});
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].message, "`m.onnx` leaves 2 sizes open: `x[0]`, `x[3]`");
+  EXPECT_EQ(y_of(writer, 17, {{"x[0]", "1"}, {"x[2]", "48"}, {"x[3]", "192"}}), "1x3x48x192");
+  EXPECT_EQ(y_of(writer, 17, {{"batch", "8"}, {"x[0]", "1"}}), "1x3x8x8");
+  EXPECT_EQ(code(writer, {{"x[1]", "3"}}), "O0933");
 }
 
 TEST(OnnxShapes, SizesForNoDimensionAreRefused) {

@@ -58,6 +58,37 @@ bool describes(const fs::path& file, const std::string& name) {
   return false;
 }
 
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored) && out.size() < kMostFiles) out.push_back(at->path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool holds_set(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+    if (at->path().filename().string().ends_with(".table.yaml")) return true;
+  return false;
+}
+
+// A folder below `folder` or beside it with a set of tables, one of which is called as the class.
+fs::path tables_of(const fs::path& folder, const std::string& name) {
+  for (const fs::path& around : {folder, folder / ".."})
+    for (const fs::path& set : folders_in(around)) {
+      if (!holds_set(set)) continue;
+      for (const fs::path& data : folders_in(set)) {
+        std::error_code ignored;
+        if (fs::is_regular_file(data / (name + ".csv"), ignored)) return set.lexically_normal();
+      }
+    }
+  return {};
+}
+
 }  // namespace
 
 std::vector<base::Diagnostic> with_class_hints(std::vector<base::Diagnostic> found) {
@@ -66,6 +97,9 @@ std::vector<base::Diagnostic> with_class_hints(std::vector<base::Diagnostic> fou
     const std::string name = class_of(one.message);
     if (name.empty()) continue;
     const fs::path folder = fs::path(one.primary.where.file->name).parent_path();
+    if (const fs::path set = tables_of(folder.empty() ? fs::path(".") : folder, name); !set.empty())
+      one.hints.insert(one.hints.begin(),
+                       fmt::format("`{}` has a table of class `{}`: `--tables {}`", set.string(), name, set.string()));
     for (const fs::path& file : yaml_files_below(folder.empty() ? fs::path(".") : folder)) {
       if (!describes(file, name)) continue;
       const std::string shown = folder.empty() ? file.lexically_normal().string() : file.string();

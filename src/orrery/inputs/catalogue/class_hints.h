@@ -8,7 +8,7 @@
 namespace orrery::verbs {
 
 // Of a folder only the files that lie in it are read. Where a class has no estimator (O1201) and a YAML file one folder
-// below the architecture's names it, a hint tells which file that is.
+// below the architecture's names it, or a set of tables there or beside has one of that name, a hint tells which it is.
 std::vector<base::Diagnostic> with_class_hints(std::vector<base::Diagnostic> found);
 
 }  // namespace orrery::verbs

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/compat.h"
@@ -62,6 +63,48 @@ void choose_overlap(const std::string& name, TrainRequest& request) {
   if (!none) request.overlap->push_back(name);
 }
 
+// Megatron-Core's modules, and the parts they are.
+const std::vector<std::pair<std::string, bool cluster::Recomputed::*>>& modules() {
+  using Parts = cluster::Recomputed;
+  static const std::vector<std::pair<std::string, bool Parts::*>> names = {{"core_attn", &Parts::core},
+                                                                           {"layernorm", &Parts::norms},
+                                                                           {"mlp", &Parts::networks},
+                                                                           {"moe", &Parts::mixtures},
+                                                                           {"moe_act", &Parts::expert_activations},
+                                                                           {"shared_experts", &Parts::shared_experts},
+                                                                           {"mla_up_proj", &Parts::latents}};
+  return names;
+}
+
+std::vector<std::string> recomputation_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, how] : cluster::recomputations()) names.push_back(name);
+  for (const auto& [name, part] : modules()) names.push_back(name);
+  return names;
+}
+
+void choose_recomputation(const std::string& name, TrainRequest& request) {
+  const bool module =
+      std::any_of(modules().begin(), modules().end(), [&](const auto& one) { return one.first == name; });
+  if (request.recompute && !(module && request.recomputed))
+    misuse("O1103", fmt::format("`--recompute` is given `{}` beside another of its values", name),
+           "modules alone go together: `--recompute moe,layernorm`");
+  if (module) {
+    request.recompute = cluster::Recompute::kSelective;
+    if (!request.recomputed) request.recomputed = cluster::Recomputed{.core = false};
+    for (const auto& [known, part] : modules())
+      if (known == name) (*request.recomputed).*part = true;
+    return;
+  }
+  for (const auto& [known, how] : cluster::recomputations())
+    if (known == name) request.recompute = how;
+  if (!request.recompute) {
+    const std::vector<std::string> known = recomputation_names();
+    misuse("O1102", fmt::format("`--recompute {}` is none of its values", name),
+           base::did_you_mean(name, known, fmt::format("they are {}", fmt::join(known, ", "))));
+  }
+}
+
 void declare_plan(CommandLine& line, TrainRequest& request) {
   line.group("Plan");
   declare_sizes(line, request);
@@ -73,8 +116,10 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
                  "Chunks of layers per stage; searched with the degrees, else 1, or 2 if interleaved");
   line.choice("--schedule", request.schedule, cluster::schedules(),
               "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
-  line.choice("--recompute", request.recompute, cluster::recomputations(),
-              "none, selective, full; searched with the degrees, else none");
+  line.meant_each("--recompute", "NAME|MODULE[,MODULE]",
+                  "none, selective, full, or Megatron-Core's modules; searched with the degrees, else none", true,
+                  [&request](const std::string& name) { choose_recomputation(name, request); });
+  line.offer("--recompute", recomputation_names());
   line.text(
       "--stack", request.stack, "NAME",
       "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");

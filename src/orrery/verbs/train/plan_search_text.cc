@@ -252,12 +252,16 @@ struct PartAgain {
   bool again, usual;
 };
 
-std::array<PartAgain, 4> parts_again(const cluster::Plan& plan) {
+std::array<PartAgain, 8> parts_again(const cluster::Plan& plan) {
   const cluster::Recomputed& r = plan.recomputed;
   return {{{"core", r.core, true},
            {"norms", r.norms, false},
            {"activations", r.activations, false},
-           {"latents", r.latents, false}}};
+           {"latents", r.latents, false},
+           {"networks", r.networks, false},
+           {"mixtures", r.mixtures, false},
+           {"shared_experts", r.shared_experts, false},
+           {"expert_activations", r.expert_activations, false}}};
 }
 
 }  // namespace

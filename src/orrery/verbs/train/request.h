@@ -23,6 +23,7 @@ struct TrainRequest : RunQuestion {
   std::optional<base::Count> ep, cp, interleave;
   std::optional<cluster::PipelineChoice> schedule;
   std::optional<cluster::Recompute> recompute;
+  std::optional<cluster::Recomputed> recomputed;  // parts that selective recomputation computes again
   std::optional<cluster::Attention> attention;
   std::string stack;                                // of the catalogue; empty: the system's, or what the plan needs
   std::optional<std::vector<std::string>> overlap;  // classes of communication; absent: what the stack overlaps

@@ -114,6 +114,7 @@ cluster::Plan requested_plan(const TrainRequest& request, cluster::Plan plan) {
   plan.cp = request.cp.value_or(plan.cp);
   plan.interleave = request.interleave.value_or(plan.interleave);
   plan.recompute = request.recompute.value_or(plan.recompute);
+  plan.recomputed = request.recomputed.value_or(plan.recomputed);
   plan.precision = request.precision.value_or(plan.precision);
   plan.sequence_parallel = plan.sequence_parallel || request.sequence_parallel;
   if (request.zero >= 0) plan.zero = request.zero;

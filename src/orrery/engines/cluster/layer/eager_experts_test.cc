@@ -95,6 +95,19 @@ TEST(EagerExperts, LimitsKeepWhatTheyAreAppliedToUnlessActivationsAreComputedAga
   EXPECT_NEAR(kept(), again, 1e-3);
 }
 
+TEST(EagerExperts, AMixtureThatIsDoneAgainIsExchangedAgain) {
+  Trained run;
+  run.set(true, true);
+  const auto exchanged = [](const Pass& pass) { return pass.ep + pass.ep_hidden; };
+  const PassPair without = run.passes();
+  run.plan.recompute = Recompute::kSelective;
+  run.plan.recomputed = {.core = false, .mixtures = true};
+  const PassPair with = run.passes();
+  EXPECT_GT(with.backward.again, 0);
+  EXPECT_LT(with.backward.again, with.forward.compute) << "attention is not among it";
+  EXPECT_NEAR(exchanged(with.backward), exchanged(without.backward) + exchanged(with.forward), 1e-12);
+}
+
 TEST(EagerExperts, EveryExpertOfARankHasOperatorsOfItsOwn) {
   Trained run;
   run.set(true, false);

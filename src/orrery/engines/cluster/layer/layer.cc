@@ -41,6 +41,7 @@
 #include "orrery/engines/cluster/layer/eager_experts.h"
 #include "orrery/engines/cluster/layer/layer_communication.h"
 #include "orrery/engines/cluster/layer/operators_of_layer.h"
+#include "orrery/engines/cluster/model/networks_again.h"
 
 namespace orrery::cluster {
 namespace {
@@ -51,6 +52,7 @@ constexpr double kWeightOps = 4;  // by weight gradients of each part of a layer
 // By Megatron-Core for each of a rank's experts, whose products Transformer Engine issues one by one: of either matrix
 // forward one and backward two, and the quantisation of what they read, where there is one.
 constexpr double kGroupedForwardOps = 2, kGroupedBackwardOps = 4, kGroupedWeightOps = 2, kGroupedQuantiseOps = 2;
+constexpr double kNetworkOps = 3;  // by a feed-forward network that is done again: two products, the activation
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
 
@@ -67,41 +69,76 @@ void note_again(const LayerContext& c, std::size_t begin) {
   }
 }
 
+// Bytes that a mixture's tokens move at 16 bits, either way: permuted to their experts and back, read and written.
+// Software that exchanges them sorts what it gets by expert, and back.
+double sorted_bytes(const LayerContext& c, const LayerKind& kind) {
+  const Mixture& mixture = kind.mixture;
+  const double T = tokens_of(c, kind.seq);
+  const double sorts = c.plan.ep > 1 && mixture.count > c.plan.ep ? 16 : 8;
+  const double bytes = sorts * T * static_cast<double>(kind.width) * mixture.top_k * c.norm_share;
+  if (!c.plan.stack.fused_experts) return bytes;
+  // The products apply the activation; what its gradient needs is read once.
+  const bool gated = mixture.up > mixture.inner;
+  return bytes -
+         (gated ? 6 : 4) * T * mixture.top_k * static_cast<double>(mixture.inner) / static_cast<double>(c.plan.tp);
+}
+
 // What selective recomputation does again of a layer.
 struct Again {
   double seconds = 0, ops = 0;
 };
 
-Again recomputed(const LayerContext& c, const LayerKind& kind, double core, double core_ops) {
+// Products of whole parts.
+double products_again(const LayerContext& c, const LayerKind& kind, const NetworksAgain& networks) {
+  const Recomputed& what = c.plan.recomputed;
+  OperatorUses made;  // adapters among them
+  LayerContext apart = c;
+  if (c.uses != nullptr) apart.uses = &made;
+  Products products{apart, c.plan.precision, true};
+  for (const Matrix& m : kind.matrices) {
+    if (what.latents && kind.latent && from_latent(m))
+      multiply(apart, m, tokens_of(c, kind.seq), products);
+    else if (done_again(what, m))
+      layer_product(apart, kind, m, products);
+  }
+  if (networks.experts) expert_products(apart, kind, products);
+  for (const OperatorUse& use : made)
+    if (use.pass == OperatorPass::kForward)
+      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
+  double seconds = products.forward;
+  if (networks.whole > 0)
+    seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
+                     c.plan.stack.traffic * products.forward_bytes);
+  return seconds;
+}
+
+Again recomputed(const LayerContext& c, const LayerKind& kind, const NetworksAgain& networks, double core,
+                 double core_ops) {
   const Recomputed& what = c.plan.recomputed;
   Again again;
   if (what.core) again = {core, core_ops};
   const double tokens = static_cast<double>(tokens_of(c, kind.seq));
+  const EagerExperts eager = eager_experts(c, kind);
   double bytes = 0;
   if (what.norms) {
     bytes += kind.parts * 4.0 * kind.width * c.norm_share;
     again.ops += kind.parts;
   }
-  if (what.activations && kind.kept_inner > 0) {
-    const EagerExperts eager = eager_experts(c, kind);
-    bytes += kind.activated[0] / static_cast<double>(c.plan.tp) + eager.limits_bytes / tokens;
-    again.ops += 1 + eager.limits_ops;
+  const double share = kind.kept_inner > 0 ? (networks.whole + networks.activated) / kind.kept_inner : 0;
+  if (share > 0) bytes += share * kind.activated[0] / static_cast<double>(c.plan.tp);
+  if (networks.activated > 0) ++again.ops;
+  if (networks.experts) {
+    bytes += (sorted_bytes(c, kind) + eager.forward_bytes) / tokens;
+    again.ops += kind.network_operators + eager.forward_ops;
+  } else {
+    if (networks.whole > 0) again.ops += kNetworkOps;
+    if (networks.limits_again) bytes += eager.limits_bytes / tokens, again.ops += eager.limits_ops;
   }
   if (bytes > 0)
     again.seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
                            c.plan.stack.traffic * tokens * bytes * (c.element / 2));
-  if (!what.latents || !kind.latent) return again;
-  OperatorUses made;  // adapters among them
-  LayerContext apart = c;
-  if (c.uses != nullptr) apart.uses = &made;
-  Products products{apart, c.plan.precision, true};
-  for (const Matrix& m : kind.matrices)
-    if (from_latent(m)) multiply(apart, m, tokens_of(c, kind.seq), products);
-  for (const OperatorUse& use : made)
-    if (use.pass == OperatorPass::kForward)
-      note(c, use.name, OperatorPass::kRecomputation, use.one, use.times, use.computes);
-  again.seconds += products.forward;
-  again.ops += 2;
+  if (what.latents && kind.latent) again.ops += 2;
+  again.seconds += products_again(c, kind, networks);
   return again;
 }
 
@@ -152,9 +189,7 @@ struct MovedBytes {
 };
 
 MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
-  const Mixture& mixture = kind.mixture;
-  const Plan& plan = c.plan;
-  const double t = plan.tp;
+  const double t = c.plan.tp;
   const double T = tokens_of(c, kind.seq);
   const double h = kind.width;
   double heads = 0, keys = 0;
@@ -172,19 +207,10 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += T * 2 * (scan.projected + scan.result + 2 * scan.channels) / t;
     bytes.backward += T * 2 * (2 * scan.projected + scan.result + 3 * scan.channels) / t;
   }
-  if (mixture.count > 0) {
-    // Permuting tokens to their experts and back: read and write, both ways. Software that exchanges them sorts what it
-    // gets by expert, and back.
-    const double sorts = plan.ep > 1 && mixture.count > plan.ep ? 16 : 8;
-    bytes.forward += sorts * T * h * mixture.top_k * c.norm_share;
-    bytes.backward += sorts * T * h * mixture.top_k * c.norm_share;
-    if (plan.stack.fused_experts) {
-      // The products apply the activation; what its gradient needs is read once.
-      const bool gated = mixture.up > mixture.inner;
-      const double visits = T * mixture.top_k * static_cast<double>(mixture.inner) / t;
-      bytes.forward -= (gated ? 6 : 4) * visits;
-      bytes.backward -= (gated ? 6 : 4) * visits;
-    }
+  if (kind.mixture.count > 0) {
+    const double sorted = sorted_bytes(c, kind);
+    bytes.forward += sorted;
+    bytes.backward += sorted;
   }
   return bytes;
 }
@@ -242,9 +268,16 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
       backward.again = forward.compute - core.forward - products.forward / 2;
       backward.host += forward.host / 2;
     } else {
-      const Again part = recomputed(c, kind, core.forward, core_ops);
+      const NetworksAgain networks = networks_again(plan.recomputed, kind);
+      const Again part = recomputed(c, kind, networks, core.forward, core_ops);
       backward.again = part.seconds;
       backward.host += part.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0);
+      if (networks.experts) {
+        backward.host += (kGroupedForwardOps + quantised) * grouped;
+        again.ep = once.ep;
+      }
+      const bool whole_experts = kind.mixture.count > 0 && kind.inner == 0 && expert_tp(plan) < plan.tp;
+      if (networks.whole > 0 && !whole_experts) again.tp = once.tp / kind.parts;
       if (plan.recomputed.core) {
         core_seconds += core.forward;
         again.cp_forward = once.cp_forward;

@@ -161,14 +161,19 @@ void multiply(const LayerContext& c, const Matrix& m, base::Count rows, Products
   sum.linear(m.name, 1, rows, columns, m.split == Split::kRows ? part(m.in) : m.in);
 }
 
+void layer_product(const LayerContext& c, const LayerKind& kind, const Matrix& m, Products& sum) {
+  const base::Count rows = tokens_of(c, m.of_source ? kind.source : kind.seq);
+  multiply(c, m, m.spread ? static_cast<base::Count>(static_cast<double>(rows) * c.norm_share) : rows, sum);
+}
+
 void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum) {
+  for (const Matrix& m : kind.matrices) layer_product(c, kind, m, sum);
+  if (kind.mixture.count > 0) expert_products(c, kind, sum);
+}
+
+void expert_products(const LayerContext& c, const LayerKind& kind, Products& sum) {
   const base::Count T = tokens_of(c, kind.seq);
-  for (const Matrix& m : kind.matrices) {
-    const base::Count rows = m.of_source ? tokens_of(c, kind.source) : T;
-    multiply(c, m, m.spread ? static_cast<base::Count>(static_cast<double>(rows) * c.norm_share) : rows, sum);
-  }
   const Mixture& mixture = kind.mixture;
-  if (mixture.count == 0) return;
   // Tokens that all ranks of a group send, over the experts of a rank.
   const base::Count local = mixture.count / c.plan.ep;
   const base::Count cut = expert_tp(c.plan);

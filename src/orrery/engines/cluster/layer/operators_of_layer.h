@@ -66,7 +66,9 @@ void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, Co
 
 // `rows` tokens times a rank's part of a matrix.
 void multiply(const LayerContext& c, const Matrix& m, base::Count rows, Products& sum);
-void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum);
+void layer_product(const LayerContext& c, const LayerKind& kind, const Matrix& m, Products& sum);
+void expert_products(const LayerContext& c, const LayerKind& kind, Products& sum);  // of routed experts
+void layer_products(const LayerContext& c, const LayerKind& kind, Products& sum);   // all
 // Of the matrices before or after all layers.
 void end_products(const LayerContext& c, const std::vector<Matrix>& matrices, Products& sum);
 

@@ -17,10 +17,19 @@ void ForwardFlops::add(const LayerKind& kind, double layers) {
   for (const Matrix& m : kind.matrices)
     adapters_ += layers * 2 * static_cast<double>(m.of_source ? kind.source : kind.seq) *
                  static_cast<double>(m.in + m.out + m.kv_heads * m.kv_width);
-  if (kind.latent)
-    for (const Matrix& m : kind.matrices)
-      if (from_latent(m))
-        latents_ += layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(m.in) * static_cast<double>(m.out);
+  const auto product = [&](base::Count in, base::Count out) {
+    return layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(in) * static_cast<double>(out);
+  };
+  for (const Matrix& m : kind.matrices) {
+    if (kind.latent && from_latent(m)) latents_ += product(m.in, m.out);
+    if (m.name.starts_with("FF")) networks_ += product(m.in, m.out);
+    if (m.name.starts_with("shared-")) shared_ += product(m.in, m.out);
+    if (m.name == "router") experts_ += product(m.in, m.out);
+  }
+  const Mixture& mixture = kind.mixture;
+  if (mixture.count > 0)
+    experts_ +=
+        static_cast<double>(mixture.top_k) * (product(kind.width, mixture.up) + product(mixture.inner, kind.width));
   if (kind.cores.size() == 1) {
     done_ += layers * kind.cores[0].share * kind.core_flop;
     return;
@@ -63,7 +72,9 @@ DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts, base:
   done.model = matrices + 3 * done_;
   done.hardware = matrices + (1 + backward_) * done_;
   if (recompute == Recompute::kFull) done.hardware += products_ + done_;
-  if (recompute == Recompute::kSelective) done.hardware += (parts.core ? done_ : 0) + (parts.latents ? latents_ : 0);
+  if (recompute == Recompute::kSelective)
+    done.hardware += (parts.core ? done_ : 0) + (parts.latents ? latents_ : 0) + (parts.networks ? networks_ : 0) +
+                     (parts.mixtures ? experts_ : 0) + (parts.mixtures || parts.shared_experts ? shared_ : 0);
   return done;
 }
 

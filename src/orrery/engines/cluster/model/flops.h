@@ -29,7 +29,10 @@ class ForwardFlops {
   double products_ = 0;  // projections, feed-forward networks, routers
   double core_ = 0;      // scores and their product with the values, in full: no causal discount
   double done_ = 0;      // what of the core is executed
-  double latents_ = 0;   // of the products those with the latents of attention
+  double latents_ = 0;   // of the products those with the latents of attention,
+  double networks_ = 0;  // of dense feed-forward networks,
+  double experts_ = 0;   // of routed experts and routers,
+  double shared_ = 0;    // of shared experts
   double adapters_ = 0;  // adapters of rank 1 beside the layers' dense matrices
   double ends_ = 0;      // logits, and what stands around the layers; not recomputed
   double backward_ = 2;  // products of the core's backward pass over those of its forward pass

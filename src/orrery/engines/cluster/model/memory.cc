@@ -35,6 +35,7 @@
 #include <array>
 
 #include "orrery/engines/cluster/layer/eager_experts.h"
+#include "orrery/engines/cluster/model/networks_again.h"
 #include "orrery/engines/cluster/pipeline/stages.h"
 
 namespace orrery::cluster {
@@ -87,6 +88,13 @@ double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
   return bytes;
 }
 
+// Of a token, besides what is between the experts' products: what they read, of software that weights results (others
+// weight what the second product reads) those, and the router's.
+double mixture_bytes(const Plan& plan, const LayerKind& kind) {
+  const double weighted = plan.stack.name == StackName::kMegatron2021 ? element_bytes(plan) : 0;
+  return (operand_bytes(plan) + weighted) * kind.mixture.top_k * kind.width + 4.0 * kind.mixture.count;
+}
+
 double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, double core) {
   const double e = element_bytes(plan);
   const double tokens = local_tokens(plan, kind.seq);
@@ -102,11 +110,8 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
   if (operand < e && !kind.cores.empty()) bytes += tokens * operand * kind.cores[0].own / 2 / t;  // the core's result
   const double product = kind.kept_inner * (1 - operand / e) * kind.second_operand;
   bytes += tokens * e * (kind.kept_inner - product + kind.scan.projected + kind.scan.result + kind.scan.channels) / t;
-  if (const Mixture& mixture = kind.mixture; mixture.count > 0) {
-    // What the experts read, and of software that weights results (others weight what the second product reads), those.
-    const double weighted = plan.stack.name == StackName::kMegatron2021 ? e : 0;
-    bytes += tokens * (operand + weighted) * mixture.top_k * kind.width / u;
-    bytes += tokens * 4 * mixture.count / u;  // router
+  if (kind.mixture.count > 0) {
+    bytes += tokens * mixture_bytes(plan, kind) / u;
     bytes += tokens * e * kept_by_limits(plan, kind);
   }
   return bytes + core;
@@ -136,14 +141,16 @@ double recomputed_bytes(const Plan& plan, const LayerKind& kind) {
   const double tokens = local_tokens(plan, kind.seq);
   const double u = plan.sequence_parallel ? plan.tp : 1;
   double bytes = 0;
+  const NetworksAgain again = networks_again(plan.recomputed, kind);
   if (plan.recomputed.norms) bytes += kind.parts * kind.width * operand_bytes(plan) / u;
   // What they are made of waits as products' operands do (Megatron-Core's activation_func_fp8_input_store; arXiv
   // 2412.19437, section 3.3.3).
-  if (plan.recomputed.activations) {
-    const double result = kind.second_operand * operand_bytes(plan);
-    const double input = (1 - kind.second_operand) * (e - operand_bytes(plan));
-    bytes += kind.kept_inner * (result + input) / static_cast<double>(plan.tp) + e * kept_by_limits(plan, kind);
-  }
+  const double result = kind.second_operand * operand_bytes(plan);
+  const double input = (1 - kind.second_operand) * (e - operand_bytes(plan));
+  const double made = (1 - kind.second_operand) * e;
+  bytes += (again.activated * (result + input) + again.whole * (result + made)) / static_cast<double>(plan.tp);
+  if (again.limits_again) bytes += e * kept_by_limits(plan, kind);
+  if (again.experts) bytes += mixture_bytes(plan, kind) / u;
   if (plan.recomputed.latents && kind.latent)
     for (const Core& core : kind.cores) bytes += e * (core.own / 2 + core.keys) / static_cast<double>(plan.tp);
   return tokens * bytes;

@@ -288,7 +288,7 @@ TEST(Memory, WhatIsRecomputedIsNotKept) {
   plan.global_batch = 1;
   plan.recompute = Recompute::kSelective;
   double before = first_layer_bytes(model, plan);
-  for (bool Recomputed::*part : {&Recomputed::norms, &Recomputed::activations}) {
+  for (bool Recomputed::*part : {&Recomputed::norms, &Recomputed::activations, &Recomputed::networks}) {
     plan.recomputed.*part = true;
     const double bytes = first_layer_bytes(model, plan);
     EXPECT_LT(bytes, before);

@@ -182,10 +182,11 @@ LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, C
     add_activation(experts->expert, real(experts->top_k), kind);
     add_activation(experts->shared_expert, 1, kind);
     biases = biases && experts->expert.biases;
-    kind.host_operators += kExpertOps;
+    kind.network_operators += kExpertOps;
   }
   if (!std::holds_alternative<std::monostate>(block.feed_forward)) {
-    kind.host_operators += kFeedForwardOps;
+    kind.network_operators += kFeedForwardOps;
+    kind.host_operators += kind.network_operators;
     ++kind.parts;
   }
   kind.fused_norms = !biases && !model.dropout;

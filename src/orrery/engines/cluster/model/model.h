@@ -89,7 +89,8 @@ struct LayerKind {
   double kept_inner = 0;         // elements of a token that it keeps,
   double second_operand = 0;     // share of them that the second product reads
   double latents = 0;            // elements of a token between latents' projections
-  double host_operators = 0;     // issued by a forward pass, cores apart
+  double host_operators = 0;     // issued by a forward pass, cores apart,
+  double network_operators = 0;  // of them by its feed-forward network
   double split_params = 0;       // of a layer: divided by tensor parallelism,
   double whole_params = 0;       // on every rank,
   double expert_params = 0;      // of routed experts

@@ -29,6 +29,10 @@ struct Recomputed {
   bool norms = false;        // results of norms
   bool activations = false;  // what is between the two products of a feed-forward network
   bool latents = false;      // what is projected up from the latents of attention
+  bool networks = false;     // dense feed-forward networks, whole
+  bool mixtures = false;     // mixtures of experts, whole: router, exchange, experts, shared experts
+  bool shared_experts = false;
+  bool expert_activations = false;  // as `activations`, of routed experts alone
 };
 
 // Degrees multiply: gpus = tp * cp * dp * pp. Experts are spread over ep of the cp * dp ranks that share a stage.

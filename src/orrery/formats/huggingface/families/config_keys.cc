@@ -137,13 +137,24 @@ Count ConfigKeys::required(std::string_view key) {
   return whole(key, *node, 1).value_or(0);
 }
 
+// A size that the file does not have.
+Count ConfigKeys::assumed(std::string_view key, Count absent) {
+  if (!another_type_ || absent == 0) return absent;
+  const bool decides = key.find("expert") != std::string_view::npos || key.ends_with("intermediate_size");
+  if (decides)
+    missing_.emplace_back(key);
+  else
+    assumed_.push_back(fmt::format("`{}` {}", key, absent));
+  return absent;
+}
+
 Count ConfigKeys::size(std::string_view key, Count absent) {
   return size(key, absent, absent);
 }
 
 Count ConfigKeys::size(std::string_view key, Count absent, Count null) {
   const Node* node = value(key);
-  if (node == nullptr) return has(key) ? null : absent;
+  if (node == nullptr) return has(key) ? null : assumed(key, absent);
   return whole(key, *node, 1).value_or(absent);
 }
 
@@ -154,7 +165,7 @@ std::optional<Count> ConfigKeys::optional_size(std::string_view key) {
 
 Count ConfigKeys::count(std::string_view key, Count absent) {
   const Node* node = value(key);
-  return node == nullptr ? absent : whole(key, *node, 0).value_or(absent);
+  return node == nullptr ? assumed(key, absent) : whole(key, *node, 0).value_or(absent);
 }
 
 bool ConfigKeys::flag(std::string_view key, bool absent) {
@@ -232,6 +243,20 @@ std::string_view ConfigKeys::another_name(std::string_view key) const {
 }
 
 void ConfigKeys::report_missing(std::string_view family) {
+  const auto once = [](std::vector<std::string>& keys) {
+    std::vector<std::string> seen;
+    for (std::string& key : keys)
+      if (std::find(seen.begin(), seen.end(), key) == seen.end()) seen.push_back(std::move(key));
+    keys = std::move(seen);
+  };
+  once(missing_);
+  once(assumed_);
+  if (missing_.empty() && !assumed_.empty())
+    found_
+        .warning("O0901",
+                 fmt::format("sizes that the file lacks are those of `{}`: {}", family, fmt::join(assumed_, ", ")),
+                 whole_)
+        .severity = base::Severity::kNote;
   if (missing_.empty()) return;
   base::Diagnostic& missing =
       found_.error("O0902",

@@ -37,6 +37,9 @@ class ConfigKeys {
   void know_all(std::span<const std::string_view> keys);
   // What a key has where it is missing; 0: nothing is known.
   base::Count lent(std::string_view key) const;
+  // The keys are of another type than the family that reads them (`--like`), so that its defaults say nothing of them:
+  // those of experts and feed-forward networks are required, others are noted.
+  void of_another_type() { another_type_ = true; }
   void lend_sizes(const std::vector<std::pair<std::string_view, long>>& sizes) { lent_ = &sizes; }
 
   // Sizes are whole numbers of 1 or more; null is absent, unless `null` says what it means.
@@ -51,7 +54,7 @@ class ConfigKeys {
   std::vector<std::string> texts(std::string_view key);
   std::vector<base::Count> counts(std::string_view key);
 
-  // O0902, once for all keys that were required and are missing.
+  // O0902, once for all keys that were required and are missing; else O0901, a note, for sizes that `family` lent.
   void report_missing(std::string_view family);
   bool misses_keys() const { return !missing_.empty(); }
 
@@ -70,7 +73,10 @@ class ConfigKeys {
   base::Location whole_;
   base::Diagnostics& found_;
   std::set<std::string, std::less<>> read_;
-  std::vector<std::string> missing_;
+  base::Count assumed(std::string_view key, base::Count absent);
+
+  bool another_type_ = false;
+  std::vector<std::string> missing_, assumed_;
   const std::vector<std::pair<std::string_view, long>>* lent_ = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/clock.h"
 #include "orrery/formats/timeloop/architecture/level_builder.h"
+#include "orrery/formats/timeloop/expressions/expression.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 
 namespace orrery::formats::timeloop {
@@ -64,6 +65,24 @@ std::vector<ParallelGroup> resolve(const std::vector<ParallelNames>& groups, con
     resolved.push_back(std::move(parallel));
   }
   return resolved;
+}
+
+bool names_components(const yaml::Node& node) {
+  return node.scalar.find(".attributes[") != std::string::npos ||
+         std::any_of(node.items.begin(), node.items.end(), names_components) ||
+         std::any_of(node.entries.begin(), node.entries.end(),
+                     [](const yaml::Node::Entry& entry) { return names_components(entry.value); });
+}
+
+// What expressions may name of other components.
+void define_attributes(const yaml::Node& node, Scope& scope) {
+  const yaml::Node* name = node.find("name");
+  const yaml::Node* attributes = node.find("attributes");
+  if (name != nullptr && name->is_scalar() && attributes != nullptr)
+    for (const yaml::Node::Entry& entry : attributes->entries)
+      scope.define(attribute_name(split_range(name->scalar).first, entry.key), &entry.value);
+  for (const yaml::Node& item : node.items) define_attributes(item, scope);
+  for (const yaml::Node::Entry& entry : node.entries) define_attributes(entry.value, scope);
 }
 
 }  // namespace
@@ -199,6 +218,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
   const yaml::Node* own = attributes_of(architecture, found);
   AttributeFrame& around = flat.frames.emplace_back(top, own);
   define_own_variables(architecture, around, found);
+  if (names_components(architecture)) define_attributes(architecture, around.scope);
   result.v3 = subtree != nullptr || flat_form || listed;
   flat.priced = flat_form;
   const yaml::Node* version = architecture.find("version");
@@ -226,7 +246,7 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
     if (clock) {
       result.chip.cycle_seconds = clock->seconds;
       base::doubt(base::HardwareFigure::kClock, 1 / clock->seconds, "1 / latency", clock->latency->where, found);
-    } else if (result.before_v4 && !flat_form && purpose == Purpose::kEstimate) {
+    } else if (result.before_v4 && !flat_form) {
       result.chip.cycle_seconds = kOldClockSeconds;
     }
   } else {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/describe/machine/fan_out_name.h"
@@ -22,6 +23,14 @@ using base::Count;
 const std::vector<std::string>& node_tags() {
   static const std::vector<std::string> kTags = {"!Container", "!Component", "!Hierarchical", "!Parallel", "!Nothing"};
   return kTags;
+}
+
+// Whose kind of node a tag is, where it is not Timeloop's.
+std::string_view foreign(std::string_view tag) {
+  if (tag == "!ArrayContainer") return "CiMLoop";
+  for (const std::string_view known : {"!Memory", "!Toll", "!Compute", "!Network", "!Array", "!Fork", "!Arch"})
+    if (tag == known) return "AccelForge";
+  return {};
 }
 
 // Where the walk stands: the attributes and the mesh around.
@@ -55,6 +64,9 @@ class NodeWalk {
           node.where);
       if (node.tag.empty()) {
         diagnostic.hint("write `- !Component` or `- !Container` before its keys");
+      } else if (const std::string_view dialect = foreign(node.tag); !dialect.empty()) {
+        diagnostic.note(fmt::format("it is {}'s own; of its descriptions only what Timeloop has is read", dialect));
+        diagnostic.note(fmt::format("kinds: {}", quoted_list(node_tags())));
       } else {
         suggest(diagnostic, node.tag, node_tags(), "kinds");
       }

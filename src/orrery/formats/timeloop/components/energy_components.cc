@@ -166,7 +166,7 @@ class Builder {
                                clock->latency->scalar),
                    clock->latency->where)
           .severity = base::Severity::kNote;
-    } else if (!energies_required_) {  // nothing is mapped, so nothing but leakage depends on it
+    } else {
       attributes.emplace("global_cycle_seconds", kOldClockSeconds);
       auto& warning = found_.warning("O2044", "no clock is given; a cycle is taken to last 5 ns", first_place());
       warning.note("so do Accelergy's tables for descriptions before 0.4; leakage depends on it, and seconds");

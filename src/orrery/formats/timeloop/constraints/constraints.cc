@@ -30,8 +30,8 @@ namespace {
 class Reader {
  public:
   Reader(const Architecture& architecture, const workload::Einsum& einsum, const Scope& variables,
-         base::Diagnostics& found)
-      : table_(architecture, einsum, found), variables_(variables), found_(found) {}
+         base::Diagnostics& found, bool remainders)
+      : table_(architecture, einsum, found), variables_(variables), found_(found), remainders_(remainders) {}
 
   nest::Mapspace read(std::span<const yaml::Node* const> lists) {
     const Architecture& architecture = table_.architecture;
@@ -123,12 +123,12 @@ class Reader {
 
   void check_template(const yaml::Node& document) {
     const yaml::Node* name = document.find("template");
-    if (!name || name->is_null() || name->scalar == "uber") return;
+    if (!name || name->is_null() || name->scalar == "uber" || (name->scalar == "ruby" && remainders_)) return;
     base::Diagnostic& error = found_.error(
         "O0512", fmt::format("the map-space template `{}` is not modelled: it would change the figures", name->scalar),
         name->where);
     error.hint("use `template: uber`, or leave it out");
-    if (name->scalar == "ruby") error.hint("ruby tiles with remainders: `orrery map --factors imperfect` does");
+    if (name->scalar == "ruby") error.hint("ruby tiles with remainders: `orrery map --factors imperfect` takes it");
   }
 
   void read_list(const yaml::Node& list) {
@@ -238,14 +238,8 @@ class Reader {
         table_.add_order(level, spatial, std::move(*order));
     } else if (key == "split" && spatial) {
       read_split(level, value);
-    } else if (key == "no_temporal_reuse" || (key == "no_reuse" && !spatial)) {
-      table_.levels[level].reuse.no_temporal_reuse |= mask(value);
-    } else if (spatial && (key == "no_reuse" || key == "no_multicast_no_reduction")) {
-      table_.levels[level].reuse.no_spatial_sharing |= mask(value);
-    } else if (key == "rmw_first_update" || key == "rmw_on_first_writeback") {
-      table_.levels[level].reuse.read_first_update |= mask(value);
-    } else if (key == "no_link_transfer") {
-      table_.levels[level].reuse.no_links |= mask(value);
+    } else if (std::uint32_t* exceptions = reuse_mask(table_.levels[level].reuse, key, spatial)) {
+      *exceptions |= mask_of(read_dataspaces(value, table_.einsum, found_));
     } else if (const auto kind = macro_kind(key)) {
       add_macro(*kind, level, spatial, entry);
     } else if (key == "remainders" || key == "default_max_factor" || key == "default_min_factor") {
@@ -302,13 +296,6 @@ class Reader {
     table_.add_split(level, {*split, fmt::format("split {}", value.scalar), value.where});
   }
 
-  std::uint32_t mask(const yaml::Node& names) {
-    std::uint32_t bits = 0;
-    for (const DataspaceName& name : read_dataspaces(names, table_.einsum, found_))
-      bits |= std::uint32_t{1} << name.dataspace;
-    return bits;
-  }
-
   void read_dataspace_key(int level, const yaml::Node::Entry& entry) {
     const std::string key = plain_key(entry.key);
     if (is_common_key(key)) return;
@@ -320,7 +307,8 @@ class Reader {
       else if (!entry.value.is_null())
         add_only(level, entry, key == "keep_only");
     } else if (key == "no_coalesce" || key == "passthrough") {
-      if (mask(entry.value)) report_unmodelled(entry.key, entry.key_where, entry.value);
+      if (!read_dataspaces(entry.value, table_.einsum, found_).empty())
+        report_unmodelled(entry.key, entry.key_where, entry.value);
     } else {
       static const std::vector<std::string> kKeys = {"keep", "bypass", "keep_only", "bypass_only"};
       warn_unknown_key(entry, kKeys, "O0513", "a dataspace constraint", found_);
@@ -339,7 +327,7 @@ class Reader {
 
   // keep_only: these kept, all others bypassed; bypass_only: the reverse.
   void add_only(int level, const yaml::Node::Entry& entry, bool keep) {
-    const std::uint32_t listed = mask(entry.value);
+    const std::uint32_t listed = mask_of(read_dataspaces(entry.value, table_.einsum, found_));
     for (std::size_t s = 0; s < table_.einsum.dataspaces.size(); ++s) {
       const bool kept = ((listed >> s) & 1U) == (keep ? 1U : 0U);
       const int dataspace = static_cast<int>(s);
@@ -376,14 +364,16 @@ class Reader {
   ConstraintTable table_;
   const Scope& variables_;
   base::Diagnostics& found_;
+  const bool remainders_;
   std::vector<LoopMacro> macros_;
 };
 
 }  // namespace
 
 nest::Mapspace read_constraints(std::span<const yaml::Node* const> lists, const Architecture& architecture,
-                                const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found) {
-  return Reader(architecture, einsum, variables, found).read(lists);
+                                const workload::Einsum& einsum, const Scope& variables, base::Diagnostics& found,
+                                bool remainders) {
+  return Reader(architecture, einsum, variables, found, remainders).read(lists);
 }
 
 }  // namespace orrery::formats::timeloop

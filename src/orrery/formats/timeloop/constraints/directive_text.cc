@@ -399,6 +399,20 @@ std::vector<DataspaceName> read_dataspaces(const yaml::Node& node, const workloa
   return result;
 }
 
+std::uint32_t mask_of(const std::vector<DataspaceName>& names) {
+  std::uint32_t bits = 0;
+  for (const DataspaceName& name : names) bits |= std::uint32_t{1} << name.dataspace;
+  return bits;
+}
+
+std::uint32_t* reuse_mask(nest::ReuseRules& rules, const std::string& plain_key, bool spatial) {
+  if (plain_key == "no_temporal_reuse" || (plain_key == "no_reuse" && !spatial)) return &rules.no_temporal_reuse;
+  if (spatial && (plain_key == "no_reuse" || plain_key == "no_multicast_no_reduction"))
+    return &rules.no_spatial_sharing;
+  if (plain_key == "rmw_first_update" || plain_key == "rmw_on_first_writeback") return &rules.read_first_update;
+  return plain_key == "no_link_transfer" ? &rules.no_links : nullptr;
+}
+
 base::Location within(const yaml::Node& scalar, std::size_t offset, std::size_t length) {
   base::Location where = scalar.where;
   if (scalar.scalar.find('\n') != std::string::npos ||

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,10 @@ struct DataspaceName {
 // `[Inputs, Weights]`, one name, or `*` for all. Unknown names are O0506.
 std::vector<DataspaceName> read_dataspaces(const yaml::Node& node, const workload::Einsum& einsum,
                                            base::Diagnostics& found);
+std::uint32_t mask_of(const std::vector<DataspaceName>& names);
+
+// The mask of `rules` that a key of a temporal or spatial directive adds to; null where the key is of something else.
+std::uint32_t* reuse_mask(nest::ReuseRules& rules, const std::string& plain_key, bool spatial);
 
 // The place of `length` characters at `offset` of a scalar that is written on one line; else of all of it.
 base::Location within(const yaml::Node& scalar, std::size_t offset, std::size_t length);

@@ -43,13 +43,17 @@ class MappingDocumentReader {
     blank.temporal_order = blank.spatial_order = problem_order;
     mapping_.levels.assign(chip.storages.size(), blank);
     places_.resize(chip.storages.size());
+    reuse_.resize(chip.storages.size());
     given_.resize(chip.storages.size());
     for (Given& given : given_) given.keep.resize(einsum.dataspaces.size());
   }
 
   Mapping read(const yaml::Node& document) {
     if (!document.is_sequence()) {
-      found_.error("O0700", "`mapping` must be a list of directives `{target, type, ...}`", document.where);
+      base::Diagnostic& error =
+          found_.error("O0700", "`mapping` must be a list of directives `{target, type, ...}`", document.where);
+      if (document.find("nodes") != nullptr)
+        error.note("a map with `nodes` is a mapping of LoopTree or AccelForge, which is not read");
       return mapping_;
     }
     for (const yaml::Node& directive : document.items) read_directive(directive);
@@ -61,6 +65,17 @@ class MappingDocumentReader {
   }
 
   nest::MappingPlaces places(const base::Location& whole) const { return {whole, places_}; }
+
+  // Adds the exceptions to reuse that the directives make.
+  void except(nest::Mapspace& space) const {
+    space.reuse.resize(reuse_.size());
+    for (std::size_t l = 0; l < reuse_.size(); ++l) {
+      space.reuse[l].no_temporal_reuse |= reuse_[l].no_temporal_reuse;
+      space.reuse[l].no_spatial_sharing |= reuse_[l].no_spatial_sharing;
+      space.reuse[l].read_first_update |= reuse_[l].read_first_update;
+      space.reuse[l].no_links |= reuse_[l].no_links;
+    }
+  }
 
  private:
   struct GivenFactor {
@@ -145,18 +160,12 @@ class MappingDocumentReader {
     static const std::vector<std::string> kSpatial = {"target",           "type", "factors", "permutation", "split",
                                                       "no_link_transfer", "name"};
     static const std::vector<std::string> kTemporal = {"target", "type", "factors", "permutation", "name"};
-    static const std::vector<std::string> kReuse = {
-        "no_reuse",         "no_multicast_no_reduction", "no_temporal_reuse",
-        "rmw_first_update", "rmw_on_first_writeback",    "no_link_transfer"};
     for (const yaml::Node::Entry& entry : directive.entries) {
-      const bool empty = entry.value.is_null() || (entry.value.is_sequence() && entry.value.items.empty());
-      const bool reuse = std::find(kReuse.begin(), kReuse.end(), plain_key(entry.key)) != kReuse.end();
-      if (!reuse) {
+      if (std::uint32_t* exceptions = reuse_mask(reuse_[level], plain_key(entry.key), spatial))
+        *exceptions |= mask_of(read_dataspaces(entry.value, einsum_, found_));
+      else
         warn_unknown_key(entry, spatial ? kSpatial : kTemporal, "O0706",
                          fmt::format("a {} directive", spatial ? "spatial" : "temporal"), found_);
-      } else if (!empty) {
-        refuse_reuse(entry);
-      }
     }
     LevelMapping& mapped = mapping_.levels[level];
     if (const yaml::Node* permutation = directive.find("permutation")) read_order(mapped, spatial, *permutation);
@@ -164,13 +173,6 @@ class MappingDocumentReader {
     if (factors) read_level_factors(level, spatial, *factors);
     (spatial ? places_[level].spatial : places_[level].temporal) = factors ? factors->where : directive.where;
     if (spatial) read_split(mapped, directive.find("split"));
-  }
-
-  // What is read of it would change the figures of this mapping alone.
-  void refuse_reuse(const yaml::Node::Entry& entry) {
-    found_.error("O0705", fmt::format("`{}` belongs to the constraints, not to a mapping", entry.key), entry.key_where)
-        .note("exceptions to reuse belong to the chip here, so that all its mappings are compared by the same rules")
-        .hint("write it under `constraints`: it holds for every mapping of this chip");
   }
 
   void read_order(LevelMapping& mapped, bool spatial, const yaml::Node& node) {
@@ -410,6 +412,7 @@ class MappingDocumentReader {
   base::Diagnostics& found_;
   Mapping mapping_;
   std::vector<nest::LevelPlaces> places_;
+  std::vector<nest::ReuseRules> reuse_;
   std::vector<Given> given_;
   std::vector<GivenFactor> all_factors_;
 };
@@ -468,10 +471,12 @@ std::string permutation_of(const workload::Einsum& einsum, const std::vector<int
 }  // namespace
 
 nest::Mapping read_mapping(const yaml::Node& mapping, const machine::Chip& chip, const workload::Einsum& einsum,
-                           const Scope& variables, base::Diagnostics& found, nest::MappingPlaces* places) {
+                           const Scope& variables, base::Diagnostics& found, nest::MappingPlaces* places,
+                           nest::Mapspace* space) {
   MappingDocumentReader reader(chip, einsum, variables, found);
   nest::Mapping result = reader.read(mapping);
   if (places) *places = reader.places(mapping.where);
+  if (space) reader.except(*space);
   return result;
 }
 

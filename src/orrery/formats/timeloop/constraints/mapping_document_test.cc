@@ -161,8 +161,24 @@ TEST(MappingDocument, ALastRoundIsNoLongerThanItsLoop) {
 
 TEST(MappingDocument, SkewedMappingsAreRefused) {
   EXPECT_EQ(places(read("- {target: DRAM, type: skew}").found)[0], "O0705@1:24");
-  EXPECT_EQ(places(read("- {target: DRAM, type: temporal, no_temporal_reuse: [Inputs]}").found)[0], "O0705@1:34");
   EXPECT_EQ(places(read("- {target: DRAM, type: dataspace, no_coalesce: [Outputs]}").found)[0], "O0512@1:35");
+}
+
+TEST(MappingDocument, ExceptionsToReuseHoldForThisMapping) {
+  const yaml::Node document = parse(
+      "- {target: PE, type: spatial, factors: [E=4, D=2], no_reuse: [Weights], no_link_transfer: [Inputs]}\n"
+      "- {target: DRAM, type: temporal, factors: 'E=0 L=0 D=0', no_reuse: '*', rmw_first_update: [Outputs]}\n");
+  const workload::Einsum einsum = product();
+  base::Diagnostics found;
+  nest::Mapspace space;
+  read_mapping(document, two_buffer_chip(), einsum, Scope(), found, nullptr, &space);
+  EXPECT_TRUE(found.all().empty());
+  ASSERT_EQ(space.reuse.size(), 4u);
+  const auto bit = [&](const char* name) { return std::uint32_t{1} << einsum.dataspace_index(name); };
+  EXPECT_EQ(space.reuse[1].no_spatial_sharing, bit("Weights"));
+  EXPECT_EQ(space.reuse[1].no_links, bit("Inputs"));
+  EXPECT_EQ(space.reuse[3].no_temporal_reuse, 7u);
+  EXPECT_EQ(space.reuse[3].read_first_update, bit("Outputs"));
 }
 
 TEST(MappingDocument, UnknownKeysAreWarnings) {

@@ -98,11 +98,13 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
       const yaml::Node* list = documents_.find(key);
       if (list != nullptr && !list->is_null()) lists.push_back(list);
     }
-    result.problem->space = read_constraints(lists, *architecture_, result.problem->einsum, scope, found);
     const yaml::Node* mapping = documents_.find("mapping");
-    if (options_.mapping_wanted && mapping != nullptr && !mapping->is_null())
-      result.mapping =
-          read_mapping(*mapping, architecture_->chip, result.problem->einsum, scope, found, &result.mapping_places);
+    const bool mapped = options_.mapping_wanted && mapping != nullptr && !mapping->is_null();
+    result.problem->space =
+        read_constraints(lists, *architecture_, result.problem->einsum, scope, found, mapped || options_.remainders);
+    if (mapped)
+      result.mapping = read_mapping(*mapping, architecture_->chip, result.problem->einsum, scope, found,
+                                    &result.mapping_places, &result.problem->space);
   }
   if (const yaml::Node* mapper = documents_.find("mapper")) result.mapper = read_mapper(*mapper, scope, found);
   // Last, since what only estimates need may be wrong without harm to the steps before.

@@ -44,6 +44,7 @@ struct ReadOptions {
   bool mapped = true;                // false: only the components' energies count, which need not make a chip
   bool tables_wanted = true;         // false: ERT and ART are left aside, so that all is estimated
   bool mapping_wanted = true;        // false: a `mapping` is left aside, as by a search for a better one
+  bool remainders = false;           // the search takes factors that leave a rest, as the template `ruby` asks
   bool ignore_densities = false;     // sparse data and formats for it are taken as dense
   TemplateOptions templates;         // what templates may name and read; the folders of the files come by themselves
   energy::EstimateOptions estimate;  // how `components` are taken apart

@@ -213,6 +213,7 @@ void merge_document(yaml::Node document, std::vector<Entry>& top, base::Diagnost
     if (std::find(top_level_keys().begin(), top_level_keys().end(), key) == top_level_keys().end()) {
       auto& diagnostic =
           found.warning("O0112", fmt::format("the top-level key `{}` has no meaning here", entry.key), entry.key_where);
+      if (key == "workload" || key == "renames") diagnostic.note("it is AccelForge's; a workload is a `problem` here");
       suggest(diagnostic, entry.key, top_level_keys(), "known keys");
       continue;
     }

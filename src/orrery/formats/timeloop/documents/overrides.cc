@@ -179,6 +179,11 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
         names.push_back(entry.key);
         if (plain_key(entry.key) == plain_key(step)) node = &entry.value;
       }
+      // Expressions, models and estimators look for names there, whether or not a document has the section.
+      if (node == nullptr && plain_key(step) == "variables" && dot < path.size()) {
+        node = &top.emplace_back(yaml::Node::Entry{"variables", shown.part(begin, step.size()), {}}).value;
+        node->kind = yaml::Node::Kind::kMap;
+      }
     } else {
       yaml::Node& parent = *node;
       node = child(parent, step, names);
@@ -190,7 +195,7 @@ void apply_override(std::vector<yaml::Node::Entry>& top, const base::Override& s
         if (unread)
           found.warning("O0118", fmt::format("`--set` adds the variable `{}`, which nothing reads", step), where)
               .note("no expression names it, and neither the model nor an estimator knows it")
-              .hint(fmt::format("the variables are {}", quoted_list(names)));
+              .hint(names.empty() ? "" : fmt::format("the variables are {}", quoted_list(names)));
         else
           found.warning("O0116", fmt::format("`{}` had no `{}`; `--set` adds it", walked, step), where).severity =
               base::Severity::kNote;

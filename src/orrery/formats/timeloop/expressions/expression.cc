@@ -33,6 +33,8 @@ struct Expression::Tree {
 
 namespace {
 
+constexpr std::string_view kOfComponent = ".attributes[";
+
 using Tree = Expression::Tree;
 using Pointer = std::unique_ptr<Tree>;
 
@@ -244,6 +246,7 @@ class Parser {
     const std::string_view name = name_here();
     if (name.empty() || name == "if" || name == "else" || name == "and" || name == "or" || name == "not") wrong();
     at_ += name.size();
+    if (text_.substr(at_).starts_with(kOfComponent)) return attribute(name, from);
     if (take('(')) {
       if (name == "len") return length(from);
       return call(name, from);
@@ -267,6 +270,14 @@ class Parser {
     if (!take(')')) wrong();
     whole.back() = ')';
     return named(std::move(whole), from);
+  }
+  // So is `buf.attributes["depth"]`.
+  Pointer attribute(std::string_view component, std::size_t from) {
+    at_ += kOfComponent.size();
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) wrong();
+    const Pointer key = quoted();
+    if (!take(']')) wrong();
+    return named(attribute_name(component, std::get<std::string>(key->value)), from);
   }
   Pointer call(std::string_view name, std::size_t from) {
     std::vector<Pointer> arguments;
@@ -413,6 +424,10 @@ Value evaluate_tree(const Tree& tree, const Expression::Lookup& lookup) {
 }
 
 }  // namespace
+
+std::string attribute_name(std::string_view component, std::string_view key) {
+  return fmt::format("{}{}{}]", component, kOfComponent, key);
+}
 
 Expression Expression::parse(std::string_view text) {
   Parser parser(text);

@@ -28,6 +28,9 @@ struct ExpressionError {
   std::string name;  // with O0201 and O0202: the name that is not known
 };
 
+// The name under which expressions look for an attribute of another component, `buf.attributes["depth"]`.
+std::string attribute_name(std::string_view component, std::string_view key);
+
 class Expression {
  public:
   struct Tree;

@@ -264,7 +264,8 @@ std::optional<Value> Scope::lookup(std::string_view name, base::Diagnostics& fou
 std::vector<std::string> Scope::names() const {
   std::vector<std::string> all;
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
-    for (const auto& [name, binding] : scope->bindings_) all.push_back(name);
+    for (const auto& [name, binding] : scope->bindings_)
+      if (name.find('[') == std::string::npos) all.push_back(name);  // of other components
   }
   return all;
 }

@@ -176,6 +176,7 @@ formats::timeloop::ReadOptions search_options(const MapRequest& request, const G
                                               bool normalisation) {
   formats::timeloop::ReadOptions how = reading(request);
   how.mapping_wanted = false;
+  how.remainders = request.search.factors == nest::Factors::kImperfect;
   if (layers.how == nullptr) return how;
   how.tables_wanted = !layers.how->estimate;
   if (normalisation) how.overrides = layers.how->normalisations;
