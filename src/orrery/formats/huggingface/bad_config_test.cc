@@ -231,7 +231,7 @@ TEST(HuggingFaceConfig, NotANumberIsNoSize) {
 TEST(HuggingFaceConfig, ATypesDefaultsSayNothingOfFilesThatAreReadLikeIt) {
   const std::string sparse =
       R"({"model_type": "brand_new", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 8, "num_experts_per_tok": 2})";
+    "num_key_value_heads": 4, "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 8, "num_experts_per_tok": 2})";
   const auto found = refused(sparse, {.like = "qwen3_moe"});
   ASSERT_EQ(codes(found), Codes{"O0902"});
   EXPECT_NE(found[0].message.find("`moe_intermediate_size`"), std::string::npos);
