@@ -21,11 +21,11 @@ namespace orrery::nest {
 
 namespace {
 
-constexpr std::uint64_t kMostFollowed = 200'000;  // mappings, whole and partial ones, without a limit of time
+// Mappings, whole and partial ones, that are enumerated without a limit of time, and rounds of random changes before.
+// Both are divided by the instances that are followed (kInstances as one more).
+constexpr std::uint64_t kMostFollowed = 400'000, kFirstRounds = 4, kInstances = 4;
 // Parts of the time: the search without links, its bound, and, of what is then left, enumeration.
 constexpr double kForFirst = 1.0 / 3, kForBound = 1.0 / 4, kForEnumeration = 2.0 / 3;
-// Random changes before it; after it they go on for as long as there is time.
-constexpr int kFirstRounds = 4;
 // Words of a mean are rounded to whole ones: of 1.5 and more two thirds are left, of fills rounded down a half.
 constexpr double kRoundedWords = 2.0 / 3, kRoundedDown = 1.0 / 2;
 
@@ -112,21 +112,28 @@ class LinkSearch : private RelaxedSearch {
     if (first.infeasible || (rules_.give_way && first.out_of_memory)) return first;
     if (first.mapping) offer_layouts(*first.mapping);
     const double bound = bound_of_first_metric();
+    std::uint64_t effort = 1;
+    for (int i = 0; i < space_.levels(); ++i)
+      effort += static_cast<std::uint64_t>(chip_.fanout_x(i) * chip_.fanout_y(i)) / kInstances;
     bool searched = false;
     if (!proven_by(bound)) {
       improve();
-      anneal(kFirstRounds);
+      anneal(static_cast<int>(std::max<std::uint64_t>(1, kFirstRounds / effort)));
     }
     if (!proven_by(bound)) {
       const base::Budget part(budget_, budget_.seconds_left() * kForEnumeration);
-      searched = enumerate_all({.layouts = true, .most = budget_.limited() ? ~std::uint64_t{0} : kMostFollowed}, part);
+      searched = enumerate_all(
+          {.layouts = true, .most = budget_.limited() ? ~std::uint64_t{0} : kMostFollowed / effort}, part);
       if (!searched && budget_.limited()) anneal(std::numeric_limits<int>::max());
     }
     return answer(searched || proven_by(bound), bound);
   }
 
  private:
+  // Neighbours are followed only where the mapping beats the best on the scaled chip, without them.
   const Evaluation* price(const Mapping& mapping) override {
+    cheap_.evaluate(mapping, scratch_);
+    if (incumbent_.drop(key_of(incumbent_.objective(), scratch_))) return nullptr;
     model_.evaluate(mapping, scratch_);
     return &scratch_;
   }

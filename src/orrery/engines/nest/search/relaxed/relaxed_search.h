@@ -33,7 +33,7 @@ class RelaxedSearch {
                 const std::vector<Metric>& objective, const SearchRules& rules, const base::Budget& budget);
   virtual ~RelaxedSearch() = default;
 
-  // What a mapping costs; null where it does not fit after all.
+  // What a mapping costs; null where it does not fit after all, or is no better than the best.
   virtual const Evaluation* price(const Mapping& mapping) = 0;
   // Called after price() when the mapping is the best so far.
   virtual void taken() {}
