@@ -245,8 +245,8 @@ void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, ba
         .note(fmt::format("what {} depends on all tiles at once; the best is at most {:.4g} % better than "
                           "the one that was found",
                           links ? "instances take from their neighbours" : "zeros save", 100 * optimum.certificate.gap))
-        .hint(links ? "constraints that leave few enough mappings have all of them compared: five million, or fewer "
-                      "where their steps have to be followed"
+        .hint(links ? "a longer `--time-limit` is spent on better mappings and on a proof, and constraints leave fewer "
+                      "mappings to compare"
                     : "constraints that leave few enough mappings have all of them compared: five million, or fewer "
                       "where zeros are random or listed");
   }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/model/sliding.h"
@@ -172,6 +174,37 @@ TEST(Links, TheSearchEqualsBruteForceOverEveryMappingAndEveryLayout) {
     }
   }
   EXPECT_GT(better, problems / 20) << "too few problems in which links change the answer";
+}
+
+// Every order of all dimensions and every split, at one level after the other.
+TEST(Links, EveryLayoutCostsWhatOneOfTheListedDoes) {
+  int layouts = 0;
+  for (std::uint64_t seed = 0; layouts < 2'000; ++seed) {
+    Dice dice = Dice::from_seed(seed);
+    const testing::Instance instance = random_linked(dice);
+    const Model model(instance.einsum, instance.chip, instance.options, instance.space.reuse);
+    const Space space(instance.einsum, instance.chip, instance.space, model.shape());
+    const Mapping mapping = testing::random_legal_mapping(dice, instance.einsum, instance.chip);
+    const auto fits = [&](const Mapping& laid) {
+      return is_legal(instance.einsum, instance.chip, laid) &&
+             is_allowed(instance.einsum, instance.chip, laid, instance.space);
+    };
+    if (!fits(mapping)) continue;
+    std::set<double> listed;
+    for_each_layout(space, mapping, fits, [&](const Mapping& laid) { listed.insert(model.evaluate(laid).energy_pj); });
+    for (std::size_t i = 0; i < mapping.levels.size(); ++i) {
+      Mapping laid = mapping;
+      std::vector<int>& order = laid.levels[i].spatial_order;
+      std::sort(order.begin(), order.end());
+      do {
+        for (laid.levels[i].split = 0; laid.levels[i].split <= static_cast<int>(order.size()); ++laid.levels[i].split) {
+          if (!fits(laid)) continue;
+          ASSERT_TRUE(listed.contains(model.evaluate(laid).energy_pj)) << "seed " << seed;
+          ++layouts;
+        }
+      } while (std::next_permutation(order.begin(), order.end()));
+    }
+  }
 }
 
 TEST(Links, NoMappingIsBelowTheScaledChipWithoutThem) {

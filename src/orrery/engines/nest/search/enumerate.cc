@@ -11,16 +11,21 @@ namespace {
 class Enumerator {
  public:
   Enumerator(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
-             const base::Budget& budget)
-      : einsum_(einsum), space_(space), use_(use), clock_(budget, 16) {
-    mapping_.levels.resize(space.levels());
+             const base::Budget& budget, const EnumerationRules& rules)
+      : einsum_(einsum), space_(space), use_(use), clock_(budget, 16), rules_(rules) {
     for (const workload::Dimension& dimension : einsum.dimensions) bounds_.push_back(dimension.bound);
+    const std::vector<Count> ones(bounds_.size(), 1);
+    for (int i = 0; i < space.levels(); ++i) {
+      const std::vector<int> order = space.full_temporal_order(i, {});
+      mapping_.levels.push_back({ones, order, ones, order, 0, 0, {}, {}});
+    }
   }
 
   bool run() { return !space_.possible() || level(space_.levels() - 1, bounds_, 0); }
 
  private:
   bool level(int i, const std::vector<Count>& extents, std::uint32_t kept) {
+    if (++looked_ > rules_.most) return false;
     if (i < 0) return kept + 1 != (1u << einsum_.dataspaces.size()) || use_(mapping_);
     for (const std::uint32_t mask : space_.keeps(i)) {
       Count words = 0;
@@ -28,6 +33,10 @@ class Enumerator {
         words += einsum_.volume(__builtin_ctz(rest), extents);
       if (words < space_.minimum_use(i) || (space_.capacity(i) && words > *space_.capacity(i))) continue;
       mapping_.levels[i].keep = mask;
+      if (rules_.open && !open(i, extents)) {
+        if (clock_.spent()) return false;
+        continue;
+      }
       for (const SpatialChoice& spread : space_.spatial(i)) {
         if (clock_.spent()) return false;
         std::vector<Count> left = extents;
@@ -39,15 +48,34 @@ class Enumerator {
         if (!possible) continue;
         LevelMapping& mapping = mapping_.levels[i];
         mapping.spatial.assign(spread.factor.begin(), spread.factor.begin() + static_cast<std::ptrdiff_t>(left.size()));
-        std::uint32_t iterating = 0;
-        for (std::size_t d = 0; d < left.size(); ++d)
-          if (spread.factor[d] > 1) iterating |= 1u << d;
-        std::tie(mapping.spatial_order, mapping.split) = space_.full_spatial_order(i, iterating, spread.to_x);
-        mapping.temporal.assign(left.size(), 1);
-        if (!factors(i, 0, left, kept | mask)) return false;
+        for (auto& [order, split] : layouts(i, spread)) {
+          mapping.spatial_order = std::move(order);
+          mapping.split = split;
+          mapping.temporal.assign(left.size(), 1);
+          if (!factors(i, 0, left, kept | mask)) return false;
+        }
       }
     }
     return true;
+  }
+
+  bool open(int i, const std::vector<Count>& extents) {
+    for (int j = 0; j <= i; ++j) {
+      LevelMapping& level = mapping_.levels[j];
+      level.temporal.assign(extents.size(), 1);
+      level.spatial.assign(extents.size(), 1);
+      if (j < i) level.keep = 0;
+    }
+    mapping_.levels[i].temporal = extents;
+    return rules_.open(mapping_, i);
+  }
+
+  std::vector<Layout> layouts(int i, const SpatialChoice& spread) const {
+    if (rules_.layouts) return space_.layouts(i, spread.factor.data());
+    std::uint32_t iterating = 0;
+    for (std::size_t d = 0; d < bounds_.size(); ++d)
+      if (spread.factor[d] > 1) iterating |= 1u << d;
+    return {space_.full_spatial_order(i, iterating, spread.to_x)};
   }
 
   bool factors(int i, std::size_t d, std::vector<Count>& left, std::uint32_t kept) {
@@ -91,48 +119,24 @@ class Enumerator {
   const Space& space_;
   const std::function<bool(const Mapping&)>& use_;
   base::Ticker clock_;
+  const EnumerationRules& rules_;
+  std::uint64_t looked_ = 0;
   Mapping mapping_;
   std::vector<Count> bounds_;
 };
 
-void lay_out(const Space& space, Mapping& mapping, std::size_t level, const std::function<bool(const Mapping&)>& fits,
+void lay_out(const Space& space, Mapping& mapping, int level, const std::function<bool(const Mapping&)>& fits,
              const std::function<void(const Mapping&)>& use) {
-  std::vector<int> moving;
-  std::uint32_t iterating = 0;
-  for (; level < mapping.levels.size(); ++level) {
-    moving.clear();
-    iterating = 0;
-    const std::vector<Count>& spatial = mapping.levels[level].spatial;
-    for (std::size_t d = 0; d < spatial.size(); ++d)
-      if (spatial[d] > 1) moving.push_back(static_cast<int>(d)), iterating |= 1u << d;
-    if (!moving.empty()) break;
+  if (level == space.levels()) {
+    if (fits(mapping)) use(mapping);
+    return;
   }
-  if (level == mapping.levels.size()) return use(mapping);
-  const LevelMapping before = mapping.levels[level];
-  for (std::uint32_t part = 0; part < 1u << moving.size(); ++part) {
-    std::uint32_t to_x = 0;
-    for (std::size_t k = 0; k < moving.size(); ++k)
-      if (part >> k & 1) to_x |= 1u << moving[k];
-    const auto [order, split] = space.full_spatial_order(static_cast<int>(level), iterating, to_x);
-    std::vector<int> x, y;
-    for (std::size_t at = 0; at < order.size(); ++at)
-      if (iterating >> order[at] & 1) (static_cast<int>(at) < split ? x : y).push_back(order[at]);
-    std::sort(x.begin(), x.end());
-    do {
-      std::sort(y.begin(), y.end());
-      do {
-        std::size_t next_x = 0, next_y = 0;
-        LevelMapping& own = mapping.levels[level];
-        own.spatial_order = order;
-        own.split = split;
-        for (std::size_t at = 0; at < order.size(); ++at)
-          if (iterating >> order[at] & 1)
-            own.spatial_order[at] = static_cast<int>(at) < split ? x[next_x++] : y[next_y++];
-        if (fits(mapping)) lay_out(space, mapping, level + 1, fits, use);
-      } while (std::next_permutation(y.begin(), y.end()));
-    } while (std::next_permutation(x.begin(), x.end()));
+  LevelMapping& own = mapping.levels[level];
+  for (auto& [order, split] : space.layouts(level, own.spatial.data())) {
+    own.spatial_order = std::move(order);
+    own.split = split;
+    lay_out(space, mapping, level + 1, fits, use);
   }
-  mapping.levels[level] = before;
 }
 
 }  // namespace
@@ -144,8 +148,8 @@ void for_each_layout(const Space& space, const Mapping& mapping, const std::func
 }
 
 bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
-               const base::Budget& budget) {
-  return Enumerator(einsum, space, use, budget).run();
+               const base::Budget& budget, const EnumerationRules& rules) {
+  return Enumerator(einsum, space, use, budget, rules).run();
 }
 
 }  // namespace orrery::nest

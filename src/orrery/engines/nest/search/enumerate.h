@@ -2,6 +2,7 @@
 // the spaces that have no closed form.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "orrery/base/limits/budget.h"
@@ -11,14 +12,21 @@
 
 namespace orrery::nest {
 
+struct EnumerationRules {
+  bool layouts = false;  // loops in space in every layout, not one: for costs that see it (Space::layouts)
+  // Asked with the loops outside of a level, and what it and the levels outside keep. What is left iterates at the
+  // level, where nothing is spread, and further in nothing is kept. False: no such mapping is wanted.
+  std::function<bool(const Mapping&, int level)> open = {};
+  std::uint64_t most = ~std::uint64_t{0};  // mappings, whole ones and such, after which it stops
+};
+
 // Calls `use` for every legal and allowed mapping: all factorisations, all orders of the loops that
-// iterate, one X/Y layout per spatial factor vector (the layout never changes a cost), all bypasses.
+// iterate, one X/Y layout per spatial factor vector (only links see it), all bypasses.
 // Stops when `use` returns false or `budget` is spent; returns whether it ran to the end.
 bool enumerate(const workload::Einsum& einsum, const Space& space, const std::function<bool(const Mapping&)>& use,
-               const base::Budget& budget = {});
+               const base::Budget& budget = {}, const EnumerationRules& rules = {});
 
-// Calls `use` for `mapping` with its loops in space in every order and laid along X and Y in every way that `fits`:
-// what enumerate() leaves out, for costs that see it.
+// Calls `use` for `mapping` in every layout of its loops in space, if that `fits`.
 void for_each_layout(const Space& space, const Mapping& mapping, const std::function<bool(const Mapping&)>& fits,
                      const std::function<void(const Mapping&)>& use);
 

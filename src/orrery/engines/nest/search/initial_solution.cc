@@ -3,7 +3,8 @@
 //     a prime factor of a dimension moves from the temporal loops of one level to those of another,
 //     a level keeps one dataspace more or less,
 //     a loop moves to the innermost place of its level,
-//     a level takes another of its widest spatial factor vectors, the outermost level the loops that this leaves.
+//     a level takes another of its widest spatial factor vectors, the outermost level the loops that this leaves,
+//     or another layout of them where neighbours hand on words.
 // Where asked to, it then takes so many random changes of these kinds (simulated annealing: Kirkpatrick et al., Science
 // 1983), and is improved again. Every change is checked against the map space and evaluated by Model::evaluate. Cost:
 // some thousand evaluations.
@@ -32,8 +33,14 @@ constexpr std::size_t kMostSpreads = 24;     // of a level
 class InitialSearch {
  public:
   InitialSearch(const Model& model, const Space& space, const std::vector<Metric>& objective, Count max_cycles,
-                const base::Budget& budget)
-      : model_(model), space_(space), objective_(objective), max_cycles_(max_cycles), clock_(budget, 4) {
+                const base::Budget& budget, std::uint64_t seed)
+      : model_(model),
+        space_(space),
+        objective_(objective),
+        max_cycles_(max_cycles),
+        clock_(budget, 4),
+        linked_(model.options().link_transfers && model.may_link()),
+        random_(0x9e3779b97f4a7c15 * (seed + 1) | 1) {
     for (const int d : space.dimensions())
       for (const auto& [prime, exponent] : base::prime_factors(model.einsum().dimensions[d].bound))
         primes_.emplace_back(d, prime);
@@ -141,7 +148,7 @@ class InitialSearch {
     const int levels = space_.levels();
     const int i = static_cast<int>(draw(static_cast<std::size_t>(levels)));
     LevelMapping& level = next.levels[i];
-    const std::size_t kind = draw(8);
+    const std::size_t kind = draw(linked_ ? 9 : 8);
     if (kind < 4) {
       const auto& [d, prime] = primes_[draw(primes_.size())];
       const int to = static_cast<int>(draw(static_cast<std::size_t>(levels)));
@@ -161,6 +168,12 @@ class InitialSearch {
     }
     if (kind == 5) {
       order_loops(i, level, static_cast<int>(primes_[draw(primes_.size())].first));
+      return true;
+    }
+    if (kind == 8) {
+      const std::vector<Layout> layouts = space_.layouts(i, level.spatial.data());
+      if (layouts.size() < 2) return false;
+      std::tie(level.spatial_order, level.split) = layouts[draw(layouts.size())];
       return true;
     }
     // The widest come first.
@@ -279,18 +292,19 @@ class InitialSearch {
   Key key_{}, next_key_{};
   Count excess_ = 0, next_excess_ = 0;  // cycles beyond the most that are allowed
   int evaluations_ = 0;
-  std::uint64_t random_ = 0x9e3779b97f4a7c15;
+  const bool linked_;
+  std::uint64_t random_;
 };
 
 }  // namespace
 
 std::optional<InitialSolution> initial_solution(const Model& model, const Space& space,
                                                 const std::vector<Metric>& objective, Count max_cycles,
-                                                const base::Budget& budget, int annealed) {
+                                                const base::Budget& budget, int annealed, std::uint64_t seed) {
   const base::Budget walk({.seconds = kSecondsOfWalk, .memory = 0});
   const std::optional<Mapping> first = any_mapping(model.einsum(), space, walk);
   if (!first) return std::nullopt;
-  InitialSearch search(model, space, objective, max_cycles, budget);
+  InitialSearch search(model, space, objective, max_cycles, budget, seed);
   if (!search.begin(*first)) return std::nullopt;
   search.run();
   if (annealed > 0) {

@@ -1,4 +1,4 @@
-// A bound that holds for every mapping, however little of the space was searched.
+// Bounds that hold for every mapping, however little of the space was searched.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,20 @@
 
 namespace orrery::nest {
 
-// Every operation computed once, on as many units as the chip has, or as constraints let work at once where all of
-// the space is listed.
+// Instances below level i that may work at once: as many as the chip has, or as constraints let where all of the space
+// is listed.
+inline double widest_fanout(const Model& model, const Space& space, int i) {
+  const double fanout = static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
+  double widest = space.complete() ? 1 : fanout;
+  for (const SpatialChoice& choice : space.spatial(i)) widest = std::max(widest, static_cast<double>(choice.product));
+  return widest;
+}
+
+// Every operation computed once, on as many units as may work at once.
 inline double lower_bound_of(const Model& model, const Space& space, Metric metric) {
   const double operations = static_cast<double>(model.einsum().operations());
   double units = 1;
-  for (int i = 0; i < space.levels(); ++i) {
-    const double fanout = static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
-    double widest = space.complete() ? 1 : fanout;
-    for (const SpatialChoice& choice : space.spatial(i)) widest = std::max(widest, static_cast<double>(choice.product));
-    units *= widest;
-  }
+  for (int i = 0; i < space.levels(); ++i) units *= widest_fanout(model, space, i);
   const double cycles = std::ceil(operations / units);
   const double energy_pj = operations * model.chip().compute.compute_pj;
   return metric == Metric::kDelay ? cycles : metric == Metric::kEnergy ? energy_pj : energy_pj * cycles / 1e12;

@@ -1,8 +1,8 @@
 // Deletion filter: start from everything that restricts the space (the user's constraints, each storage's
 // capacity, each fan-out) and drop one restriction after the other for as long as the space stays empty.
 // What is left is irreducible, unless the budget was spent first: then it may contain more than needed. Each step is
-// one feasibility walk (feasibility.h). Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008,
-// section 6.1 (deletion filtering).
+// one feasibility walk (feasibility.h), but where the factors of one dimension contradict each other no step needs any.
+// Source: Chinneck, "Feasibility and Infeasibility in Optimization", 2008, section 6.1 (deletion filtering).
 #include "orrery/engines/nest/space/explain.h"
 
 #include <algorithm>
@@ -93,16 +93,38 @@ class Explanation {
     return Space(einsum_, chip_, restricted(mapspace_, restrictions), model_.shape(), restrictions.limits, budget_);
   }
 
+  // Whether factors cannot multiply to some dimension's bound, whatever the hardware and the other dimensions.
+  bool contradictory(const Restrictions& factors) const {
+    for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d) {
+      workload::Einsum one = einsum_;
+      Restrictions own = factors;
+      for (std::size_t other = 0; other < one.dimensions.size(); ++other)
+        if (other != d) one.dimensions[other].bound = 1;
+      for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k)
+        if (mapspace_.constraints[k].dimension != static_cast<int>(d)) own.constraint[k] = false;
+      if (!Space(one, chip_, restricted(mapspace_, own), shape_of(one), own.limits).possible()) return true;
+    }
+    return false;
+  }
+
   // A restriction is kept unless the space is known to be empty without it.
   template <typename Set>
   void try_without(const Set& set) {
     if (budget_.spent()) return;
     Restrictions fewer = kept_;
     set(fewer, false);
-    if (feasible(einsum_, space_of(fewer), budget_) == Feasible::kNo) kept_ = fewer;
+    if (factors_alone_ ? contradictory(fewer) : feasible(einsum_, space_of(fewer), budget_) == Feasible::kNo)
+      kept_ = fewer;
   }
 
   void drop_what_is_not_needed() {
+    Restrictions factors = kept_;
+    factors.limits.fanout.assign(levels_, false);
+    factors.limits.capacity.assign(levels_, false);
+    for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k)
+      if (mapspace_.constraints[k].kind != Constraint::Kind::kFactor) factors.constraint[k] = false;
+    factors_alone_ = contradictory(factors);
+    if (factors_alone_) kept_ = factors;
     // Restrictions that the reader implied are tried first, the user's own lines last, so that the explanation names
     // lines that can be changed.
     for (int level = levels_ - 1; level >= 0; --level) {
@@ -212,6 +234,7 @@ class Explanation {
   Optimum& optimum_;
   const int levels_;
   Restrictions kept_;
+  bool factors_alone_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "orrery/engines/nest/space/mesh_axes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "orrery/base/numbers/factor.h"
 
@@ -78,6 +79,44 @@ std::pair<std::vector<int>, int> full_order(const FixedOrder& order, int dimensi
   for (std::size_t p = 0; p < full.size(); ++p)
     if ((iterating & to_x) >> full[p] & 1) split = static_cast<int>(p) + 1;
   return {full, split};
+}
+
+std::vector<Layout> layouts(const FixedOrder& order, int dimensions, const Count* factor, Count fanout_x,
+                            Count fanout_y) {
+  std::uint32_t iterating = 0;
+  for (int d = 0; d < dimensions; ++d)
+    if (factor[d] > 1) iterating |= 1u << d;
+  std::map<std::vector<int>, Layout> all;  // by the order of loops that iterate
+  for (std::uint32_t to_x = iterating;; to_x = (to_x - 1) & iterating) {
+    const auto [whole, split] = full_order(order, dimensions, iterating, to_x);
+    std::vector<int> x, y;  // free to change places along their side
+    Count used_x = 1, used_y = 1;
+    bool fits = true;
+    for (int p = 0; p < dimensions; ++p) {
+      const int d = whole[p];
+      if (!(iterating >> d & 1)) continue;
+      fits = fits && (p < split) == (to_x >> d & 1);
+      (p < split ? used_x : used_y) *= factor[d];
+      if (order.place_of(d, dimensions) < 0) (p < split ? x : y).push_back(d);
+    }
+    do {
+      if (!fits || used_x > fanout_x || used_y > fanout_y) break;
+      do {
+        std::vector<int> full = whole, loops;
+        std::size_t next_x = 0, next_y = 0;
+        for (int p = 0; p < dimensions; ++p) {
+          if (!(iterating >> full[p] & 1)) continue;
+          if (order.place_of(full[p], dimensions) < 0) full[p] = p < split ? x[next_x++] : y[next_y++];
+          loops.push_back(full[p]);
+        }
+        all.try_emplace(std::move(loops), std::move(full), split);
+      } while (std::next_permutation(y.begin(), y.end()));
+    } while (std::next_permutation(x.begin(), x.end()));
+    if (to_x == 0) break;
+  }
+  std::vector<Layout> listed;
+  for (auto& [loops, layout] : all) listed.push_back(std::move(layout));
+  return listed;
 }
 
 namespace {

@@ -43,6 +43,12 @@ std::optional<std::uint32_t> lay_out(const FixedOrder& order, int dimensions, st
 std::pair<std::vector<int>, int> full_order(const FixedOrder& order, int dimensions, std::uint32_t iterating,
                                             std::uint32_t to_x);
 
+// The orders and splits of loops in space that these factors of all dimensions may take, one for each order of the
+// loops that iterate: costs see no more of a layout.
+using Layout = std::pair<std::vector<int>, int>;
+std::vector<Layout> layouts(const FixedOrder& order, int dimensions, const base::Count* factor, base::Count fanout_x,
+                            base::Count fanout_y);
+
 // All ways to deal the factors of dimensions to their parts, of each of which `left` is left, until `use` says that one
 // is good. False: none is.
 bool each_dealing(const Parts& parts, const base::Count* factor, std::vector<base::Count>& left,

@@ -130,6 +130,7 @@ void Space::list_spatial(const machine::Chip& chip, const Mapspace& mapspace, co
     const Count huge = std::numeric_limits<Count>::max();
     const Count fanout_x = holds ? chip.fanout_x(level) : huge;
     const Count fanout_y = holds ? chip.fanout_y(level) : huge;
+    fanout_.emplace_back(fanout_x, fanout_y);
     const double room_here = static_cast<double>(chip.fanout_x(level)) * static_cast<double>(chip.fanout_y(level));
     double least = 0;
     for (const Constraint& constraint : mapspace.constraints)
@@ -406,6 +407,10 @@ std::vector<int> Space::full_temporal_order(int level, const std::vector<int>& i
 std::pair<std::vector<int>, int> Space::full_spatial_order(int level, std::uint32_t iterating,
                                                            std::uint32_t to_x) const {
   return full_order(order_.spatial[level], all_dimensions_, iterating, to_x);
+}
+
+std::vector<Layout> Space::layouts(int level, const Count* factor) const {
+  return nest::layouts(order_.spatial[level], all_dimensions_, factor, fanout_[level].first, fanout_[level].second);
 }
 
 }  // namespace orrery::nest

@@ -89,6 +89,8 @@ class Space {
   std::vector<int> full_temporal_order(int level, const std::vector<int>& iterating) const;
   // Full spatial order and split that put exactly `to_x` (among `iterating`) along X.
   std::pair<std::vector<int>, int> full_spatial_order(int level, std::uint32_t iterating, std::uint32_t to_x) const;
+  // All of them that differ in what neighbours see, for a spatial factor vector (mesh_axes.h).
+  std::vector<Layout> layouts(int level, const base::Count* factor) const;
 
  private:
   static bool contains(const std::vector<base::Count>& sorted, base::Count value);
@@ -115,6 +117,7 @@ class Space {
   std::shared_ptr<const std::vector<std::vector<SpatialChoice>>> spatial_;  // [level]; copies share it
   std::vector<std::vector<std::uint32_t>> keeps_;
   FixedOrders order_;
+  std::vector<std::pair<base::Count, base::Count>> fanout_;  // along X and Y
   std::vector<std::vector<std::vector<base::Count>>> inside_spatial_;
   std::vector<std::optional<base::Count>> capacity_;
   std::vector<base::Count> minimum_use_;

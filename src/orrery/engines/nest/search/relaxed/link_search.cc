@@ -5,10 +5,11 @@
 // level that passes requests on divides by f at each fan-out. What comes from neighbours is read and filled once more
 // in their own level, never less than without links, but as Timeloop takes the mean of all instances there, only 1 / f
 // of the fills is sure. Thus the optimum without links on a chip whose prices and ports are scaled by these shares is
-// below every mapping. Mappings that cost as much as the best one on the scaled chip are passed over.
+// below every mapping. Where that is far off, partial_bound.h is closer, and prunes the enumeration.
 #include "orrery/engines/nest/search/relaxed/link_search.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "orrery/base/limits/stopwatch.h"
@@ -20,9 +21,11 @@ namespace orrery::nest {
 
 namespace {
 
-constexpr std::uint64_t kMostFollowed = 200'000;  // mappings whose steps are followed, without a limit of time
-// Parts of the time: the search without links, and its bound.
-constexpr double kForFirst = 1.0 / 3, kForBound = 1.0 / 4;
+// Mappings, whole and partial ones, that are enumerated without a limit of time, and rounds of random changes before.
+// Both are divided by the instances that are followed (kInstances as one more).
+constexpr std::uint64_t kMostFollowed = 400'000, kFirstRounds = 4, kInstances = 4;
+// Parts of the time: the search without links, its bound, and, of what is then left, enumeration.
+constexpr double kForFirst = 1.0 / 3, kForBound = 1.0 / 4, kForEnumeration = 2.0 / 3;
 // Words of a mean are rounded to whole ones: of 1.5 and more two thirds are left, of fills rounded down a half.
 constexpr double kRoundedWords = 2.0 / 3, kRoundedDown = 1.0 / 2;
 
@@ -43,13 +46,8 @@ Shares shares_of(const Model& model, const Space& space) {
   Shares shares;
   shares.reads.assign(levels, 1);
   shares.fills.assign(levels, 1);
-  std::vector<double> widest(levels, 1);
-  for (int i = 0; i < levels; ++i) {
-    if (!space.complete())
-      widest[i] = static_cast<double>(model.chip().fanout_x(i)) * static_cast<double>(model.chip().fanout_y(i));
-    for (const SpatialChoice& choice : space.spatial(i))
-      widest[i] = std::max(widest[i], static_cast<double>(choice.product));
-  }
+  std::vector<double> widest;
+  for (int i = 0; i < levels; ++i) widest.push_back(widest_fanout(model, space, i));
   for (int s = 0; s < dataspaces; ++s) {
     const bool overlapping = model.shape().overlapping[s], read_write = model.einsum().dataspaces[s].read_write;
     double left = 1;  // of what the innermost levels that may pass it on ask for, the compute units at first
@@ -102,7 +100,9 @@ class LinkSearch : private RelaxedSearch {
              const SearchRules& rules, const base::Budget& budget)
       : RelaxedSearch(model, model.chip(), mapspace, space, objective, rules, budget),
         scaled_(link_bound(model, space)),
-        cheap_(model.einsum(), scaled_.chip, scaled_.options, model.reuse()) {}
+        cheap_(model.einsum(), scaled_.chip, scaled_.options, model.reuse()) {
+    partial_.emplace(model, space);
+  }
 
   Optimum run() {
     const std::vector<Metric>& objective = incumbent_.objective();
@@ -112,23 +112,30 @@ class LinkSearch : private RelaxedSearch {
     if (first.infeasible || (rules_.give_way && first.out_of_memory)) return first;
     if (first.mapping) offer_layouts(*first.mapping);
     const double bound = bound_of_first_metric();
+    std::uint64_t effort = 1;
+    for (int i = 0; i < space_.levels(); ++i)
+      effort += static_cast<std::uint64_t>(chip_.fanout_x(i) * chip_.fanout_y(i)) / kInstances;
     bool searched = false;
     if (!proven_by(bound)) {
       improve();
-      searched = !proven_by(bound) && enumerate_all(1, kMostFollowed);
+      anneal(static_cast<int>(std::max<std::uint64_t>(1, kFirstRounds / effort)));
+    }
+    if (!proven_by(bound)) {
+      const base::Budget part(budget_, budget_.seconds_left() * kForEnumeration);
+      searched = enumerate_all(
+          {.layouts = true, .most = budget_.limited() ? ~std::uint64_t{0} : kMostFollowed / effort}, part);
+      if (!searched && budget_.limited()) anneal(std::numeric_limits<int>::max());
     }
     return answer(searched || proven_by(bound), bound);
   }
 
  private:
+  // Neighbours are followed only where the mapping beats the best on the scaled chip, without them.
   const Evaluation* price(const Mapping& mapping) override {
+    cheap_.evaluate(mapping, scratch_);
+    if (incumbent_.drop(key_of(incumbent_.objective(), scratch_))) return nullptr;
     model_.evaluate(mapping, scratch_);
     return &scratch_;
-  }
-
-  bool promising(const Mapping& mapping) override {
-    cheap_.evaluate(mapping, scratch_);
-    return !incumbent_.drop(key_of(incumbent_.objective(), scratch_));
   }
 
   // The space has no place for links: their layouts differ in nothing.
@@ -144,7 +151,7 @@ class LinkSearch : private RelaxedSearch {
     const Metric first = incumbent_.objective()[0];
     const Optimum least = relaxed(cheap_, {first}, kForBound, rules);
     if (least.mapping) offer_layouts(*least.mapping);
-    return std::max(least.certificate.lower_bound, lower_bound_of(model_, space_, first));
+    return std::max(least.certificate.lower_bound, space_.possible() ? partial_->least({first})[0] : 0);
   }
 
   // Whether nothing better is left. Of several metrics the bound knows the first only.

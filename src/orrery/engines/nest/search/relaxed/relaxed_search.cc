@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "orrery/engines/nest/model/legality.h"
-#include "orrery/engines/nest/search/enumerate.h"
+#include "orrery/engines/nest/search/initial_solution.h"
 #include "orrery/engines/nest/search/local_search.h"
 
 namespace orrery::nest {
 
 namespace {
 
-constexpr double kEnumerable = 5'000'000;
 constexpr double kForImproving = 1.0 / 3;  // of the time
 constexpr double kLeastSeconds = 1e-3;     // for each cheaper problem
+constexpr int kRandomChanges = 4'000;      // of the first round
 
 }  // namespace
 
@@ -67,19 +67,29 @@ void RelaxedSearch::improve() {
   for (const workload::Dimension& dimension : model_.einsum().dimensions) bounds.push_back(dimension.bound);
   const Mapping from = *incumbent_.mapping();
   local_search(
-      space_, bounds, from,
-      [&](const Mapping& mapping) { return runs(mapping) && promising(mapping) && offer(mapping); }, clock);
+      space_, bounds, from, [&](const Mapping& mapping) { return runs(mapping) && offer(mapping); }, clock);
 }
 
-bool RelaxedSearch::enumerate_all(double effort, std::uint64_t most) {
-  if (!space_.complete() || space_.size() * effort > kEnumerable) return false;
-  return enumerate(
-      model_.einsum(), space_,
-      [&](const Mapping& mapping) {
-        if (promising(mapping)) offer_layouts(mapping);
-        return !budget_.spent() && (budget_.limited() || evaluated_ < most);
-      },
-      budget_);
+void RelaxedSearch::anneal(int rounds) {
+  for (; rounds > 0 && !budget_.spent(); --rounds) {
+    ++rounds_;
+    const auto found = initial_solution(model_, space_, incumbent_.objective(), rules_.max_cycles, budget_,
+                                        kRandomChanges * rounds_, static_cast<std::uint64_t>(rounds_));
+    if (!found) return;
+    if (runs(found->mapping) && offer(found->mapping)) improve();
+  }
+}
+
+bool RelaxedSearch::enumerate_all(EnumerationRules rules, const base::Budget& budget) {
+  if (partial_)
+    rules.open = [&](const Mapping& mapping, int level) {
+      return !incumbent_.drop(partial_->least(mapping, level, incumbent_.objective()));
+    };
+  const auto use = [&](const Mapping& mapping) {
+    offer(mapping);
+    return true;
+  };
+  return enumerate(model_.einsum(), space_, use, budget, rules) && space_.complete();
 }
 
 Optimum RelaxedSearch::answer(bool proven, double bound) {

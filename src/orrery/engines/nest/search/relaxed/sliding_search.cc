@@ -1,14 +1,12 @@
 // Convolution windows overlap, so a dimension can be partly relevant and the closed form's order classes
 // do not apply. The space is enumerated, each mapping evaluated by the general recursion, within the
-// budget; the bound is that of the compulsory work alone (lower_bound.h). Where the budget is spent first, the answer
+// budget; the bound is that of the compulsory work alone (partial_bound.h). Where the budget is spent first, the answer
 // is the better of the best so far and a quick mapping (initial_solution.h).
 #include "orrery/engines/nest/search/relaxed/sliding_search.h"
 
 #include <new>
 
-#include "orrery/engines/nest/search/enumerate.h"
 #include "orrery/engines/nest/search/initial_solution.h"
-#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/relaxed/relaxed_search.h"
 #include "orrery/engines/nest/space/feasibility.h"
 
@@ -22,18 +20,16 @@ class SlidingSearch : private RelaxedSearch {
  public:
   SlidingSearch(const Model& model, const Mapspace& any, const Space& space, const std::vector<Metric>& objective,
                 const SearchRules& rules, const base::Budget& budget)
-      : RelaxedSearch(model, model.chip(), any, space, objective, rules, budget) {}
+      : RelaxedSearch(model, model.chip(), any, space, objective, rules, budget) {
+    partial_.emplace(model, space);
+  }
 
   Optimum run() {
     bool finished = false;
     try {
       const base::Budget most(budget_, budget_.seconds_left() * (1 - kForStart));
       finished = feasible(model_.einsum(), space_, most) == Feasible::kNo;
-      const auto use = [&](const Mapping& mapping) {
-        offer(mapping);
-        return true;
-      };
-      finished = finished || enumerate(model_.einsum(), space_, use, most);
+      finished = finished || enumerate_all({}, most);
     } catch (const std::bad_alloc&) {
       budget_.run_out_of_memory();
     }
@@ -41,7 +37,7 @@ class SlidingSearch : private RelaxedSearch {
     if (!finished)
       if (const auto quick = initial_solution(model_, space_, objective, rules_.max_cycles, budget_))
         incumbent_.offer(quick->mapping, quick->evaluation);
-    return answer(finished, finished ? kNever : lower_bound_of(model_, space_, objective[0]));
+    return answer(finished, finished ? kNever : partial_->least(objective)[0]);
   }
 
  private:

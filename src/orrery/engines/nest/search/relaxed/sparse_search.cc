@@ -25,6 +25,8 @@ constexpr double kSparseSearchForBound = 1.0 / 3, kSparseSearchForFirst = 1.0 / 
 // For each mapping to begin with, at most.
 constexpr double kSecondsToStart = 1;
 
+// Mappings that are priced one by one, at most, of tensors whose tiles are counted at once.
+constexpr double kEnumerable = 5'000'000;
 // What sums in another order may differ by, at most.
 constexpr double kRounded = 2e-9;
 
@@ -42,7 +44,7 @@ class SparseSearch : private RelaxedSearch {
     improve();
     double effort = 1;
     for (const Density& density : design_.densities) effort = std::max(effort, density.effort());
-    answer_.enumerated = enumerate_all(effort, ~std::uint64_t{0});
+    answer_.enumerated = space_.size() * effort <= kEnumerable && enumerate_all({.layouts = true}, budget_);
     finish(bound);
     return std::move(answer_);
   }
