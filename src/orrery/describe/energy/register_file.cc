@@ -48,10 +48,12 @@ std::optional<double> RegisterFile::accuracy(const Query& query) const {
 }
 
 Answer RegisterFile::estimate(const Query& query) const {
-  const auto depth = positive(query, "depth"), width = positive(query, "width");
+  const bool fifo = is_fifo(query);
+  const auto depth = positive(query, "depth");
+  auto width = positive(query, "width");
+  if (fifo && !width) width = positive(query, "datawidth");
   if (!depth || !width)
     return Refusal{fmt::format("needs `{}`, a whole number from 1 to {}", depth ? "width" : "depth", kMostWords)};
-  const bool fifo = is_fifo(query);
   const bool access =
       among(query.action, {"read", "write", "update", "access"}) || (fifo && among(query.action, {"push", "pop"}));
   const bool leak = query.action == "leak" || query.action == "idle";

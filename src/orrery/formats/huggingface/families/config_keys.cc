@@ -143,7 +143,7 @@ Count ConfigKeys::assumed(std::string_view key, Count absent) {
   const bool decides = key.find("expert") != std::string_view::npos || key.ends_with("intermediate_size");
   if (decides)
     missing_.emplace_back(key);
-  else
+  else if (absent > 1)  // 1 is as good as nothing
     assumed_.push_back(fmt::format("`{}` {}", key, absent));
   return absent;
 }
