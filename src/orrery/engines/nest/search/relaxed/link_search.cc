@@ -133,7 +133,7 @@ class LinkSearch : private RelaxedSearch {
   // Neighbours are followed only where the mapping beats the best on the scaled chip, without them.
   const Evaluation* price(const Mapping& mapping) override {
     cheap_.evaluate(mapping, scratch_);
-    if (incumbent_.drop(key_of(incumbent_.objective(), scratch_))) return nullptr;
+    if (rules_.prune_by_bound && incumbent_.drop(key_of(incumbent_.objective(), scratch_))) return nullptr;
     model_.evaluate(mapping, scratch_);
     return &scratch_;
   }

@@ -81,7 +81,7 @@ void RelaxedSearch::anneal(int rounds) {
 }
 
 bool RelaxedSearch::enumerate_all(EnumerationRules rules, const base::Budget& budget) {
-  if (partial_)
+  if (partial_ && rules_.prune_by_bound)
     rules.open = [&](const Mapping& mapping, int level) {
       return !incumbent_.drop(partial_->least(mapping, level, incumbent_.objective()));
     };

@@ -1,7 +1,7 @@
 // Convolution windows overlap, so a dimension can be partly relevant and the closed form's order classes
-// do not apply. The space is enumerated, each mapping evaluated by the general recursion, within the
-// budget; the bound is that of the compulsory work alone (partial_bound.h). Where the budget is spent first, the answer
-// is the better of the best so far and a quick mapping (initial_solution.h).
+// do not apply. The space is enumerated within the budget, each mapping evaluated by the general recursion, and
+// partial_bound.h prunes it; without a proof the bound is that of the compulsory work alone. Where the budget is spent
+// first, the answer is the better of the best so far and a quick mapping (initial_solution.h).
 #include "orrery/engines/nest/search/relaxed/sliding_search.h"
 
 #include <new>
