@@ -93,7 +93,8 @@ class Explanation {
     return Space(einsum_, chip_, restricted(mapspace_, restrictions), model_.shape(), restrictions.limits, budget_);
   }
 
-  // Whether factors cannot multiply to some dimension's bound, whatever the hardware and the other dimensions.
+  // Whether factors cannot multiply to some dimension's bound, whatever the hardware (but for levels that feed one
+  // instance) and the other dimensions.
   bool contradictory(const Restrictions& factors) const {
     for (std::size_t d = 0; d < einsum_.dimensions.size(); ++d) {
       workload::Einsum one = einsum_;
@@ -119,7 +120,8 @@ class Explanation {
 
   void drop_what_is_not_needed() {
     Restrictions factors = kept_;
-    factors.limits.fanout.assign(levels_, false);
+    for (int level = 0; level < levels_; ++level)
+      factors.limits.fanout[level] = chip_.fanout_x(level) * chip_.fanout_y(level) == 1;
     factors.limits.capacity.assign(levels_, false);
     for (std::size_t k = 0; k < mapspace_.constraints.size(); ++k)
       if (mapspace_.constraints[k].kind != Constraint::Kind::kFactor) factors.constraint[k] = false;
