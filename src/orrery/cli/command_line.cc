@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -315,8 +316,15 @@ void CommandLine::meant_each(const std::string& names, const std::string& type, 
   CLI::Option& made = option(*app_->add_option(names, *texts, what), type);
   if (delimited) made.delimiter(',');
   made.allow_extra_args(false);
-  meanings_.push_back([texts, meaning = std::move(meaning)] {
-    for (const std::string& text : *texts) meaning(text);
+  const bool names_what = type.find('=') != std::string::npos;  // NAME=VALUE: the last one would count in silence
+  meanings_.push_back([texts, names, names_what, meaning = std::move(meaning)] {
+    std::set<std::string> given;
+    for (const std::string& text : *texts) {
+      const std::string name = text.substr(0, text.find('='));
+      if (names_what && !given.insert(name).second)
+        misuse("O1101", fmt::format("`{} {}` is given twice", names, name), "give it once");
+      meaning(text);
+    }
   });
 }
 

@@ -6,8 +6,9 @@
 namespace orrery::verbs {
 
 // From here on a signal that nobody watches for (base/limits/stop_signal.h) ends the program with 130, and prints
-// these: `document` to standard output, as long as no answer begins there, and `message` to standard error.
+// these: `document` to standard output and `message` to standard error.
 void end_on_signals(const std::string& document, const std::string& message);
+// From here on it waits until the answer is written; a second one does not.
 void answer_begins();
 
 }  // namespace orrery::verbs

@@ -21,7 +21,6 @@ struct LastWords {
   std::string document, message;
 };
 std::atomic<const LastWords*> last_words{nullptr};
-std::atomic<bool> answered{false};
 static_assert(std::atomic<const LastWords*>::is_always_lock_free);
 
 void say(int file, const std::string& text) {
@@ -60,7 +59,7 @@ void request_stop(int signal, siginfo_t* info, void*) {
     first_sender.store(sender, std::memory_order_relaxed);
     const LastWords* const words = last_words.load();
     if (words == nullptr || base::stop_watchers.load() > 0) return;
-    if (!answered.load()) say(STDOUT_FILENO, words->document);
+    say(STDOUT_FILENO, words->document);
     say(STDERR_FILENO, words->message);
     ::_exit(kInterrupted);
   }
@@ -101,11 +100,11 @@ void end_on_signals(const std::string& document, const std::string& message) {
 }
 
 void answer_begins() {
-  answered = true;
+  [[maybe_unused]] static const int watched = ++base::stop_watchers;  // for good
 }
 
 InterruptGuard::InterruptGuard() {
-  stop_requested = false;
+  if (last_words.load() == nullptr) stop_requested = false;  // where several questions follow each other
   ++base::stop_watchers;
   install_request();
 }

@@ -1,7 +1,5 @@
 #include "orrery/cli/run_verb.h"
 
-#include "orrery/cli/end_on_signals.h"
-
 namespace orrery::verbs {
 
 const std::atomic<bool>* Run::stop() {
@@ -13,7 +11,6 @@ void Run::finish() {
   stopped_ = stopped();
   interrupt_.reset();
   progress_.reset();
-  answer_begins();
 }
 
 }  // namespace orrery::verbs

@@ -1,11 +1,15 @@
 #include "orrery/present/diagnostic_text.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/printable.h"
 #include "orrery/base/text/text.h"
 #include "orrery/present/alike.h"
 
@@ -44,51 +48,35 @@ const char* severity_colour(Severity severity) {
   return kRed;
 }
 
-std::string_view line_of(std::string_view text, int line) {
-  std::size_t begin = 0;
-  for (int at = 1; at < line; ++at) {
-    begin = text.find('\n', begin);
-    if (begin == std::string_view::npos) return {};
-    ++begin;
-  }
-  std::string_view rest = text.substr(begin);
+using File = std::shared_ptr<const base::SourceFile>;
+
+// Where each line begins. Found once as long as the file lives, since it may have a diagnostic a line.
+const std::vector<std::size_t>& line_begins(const File& file) {
+  thread_local std::map<std::weak_ptr<const base::SourceFile>, std::vector<std::size_t>, std::owner_less<>> known;
+  if (const auto at = known.find(file); at != known.end()) return at->second;
+  std::erase_if(known, [](const auto& one) { return one.first.expired(); });
+  std::vector<std::size_t>& begins = known[file];
+  begins.push_back(0);
+  for (std::size_t end = 0; (end = file->text.find('\n', end)) != std::string::npos;) begins.push_back(++end);
+  return begins;
+}
+
+std::string_view line_of(const File& file, int line) {
+  const std::vector<std::size_t>& begins = line_begins(file);
+  const std::size_t index = static_cast<std::size_t>(std::max(line, 1)) - 1;
+  if (index >= begins.size()) return {};
+  std::string_view rest = std::string_view(file->text).substr(begins[index]);
   rest = rest.substr(0, rest.find('\n'));
   if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
   return rest;
 }
 
-bool starts_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-}
-
-// Control characters (C1 too) could rewrite the terminal, and bytes that are no UTF-8 may stand for some there.
-bool is_printable(std::string_view character) {
-  const auto lead = static_cast<unsigned char>(character[0]);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F && character.size() == 1;
-  const std::size_t bytes = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-  const bool c1 = lead == 0xC2 && character.size() == 2 && static_cast<unsigned char>(character[1]) < 0xA0;
-  return character.size() == bytes && !c1;
-}
-
-std::string printed(std::string_view text, bool one_line) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at + 1;
-    while (end < text.size() && !starts_character(text[end])) ++end;
-    const std::string_view character = text.substr(at, end - at);
-    const bool blank = character == "\n" || character == "\t";
-    if (is_printable(character) || (blank && !one_line))
-      out += character;
-    else
-      out += blank ? ' ' : '?';
-    at = end;
-  }
-  return out;
-}
+using base::is_printable;
+using base::starts_character;
 
 // A message on one line: it may quote what a file says.
 std::string printable(std::string_view text) {
-  return printed(text, true);
+  return base::printable(text, true);
 }
 
 // The line as shown, and for each of its bytes the cell that its character stands in (one entry more than bytes).
@@ -148,7 +136,7 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
   const base::Location& where = label.where;
   const std::string bar = paint(kBlue, "|");
   out += std::string(gutter, ' ') + paint(kBlue, arrow) + " " + printable(where.file->name);
-  const std::string_view line = line_of(where.file->text, where.line);
+  const std::string_view line = line_of(where.file, where.line);
   if (where.line > 0) out += fmt::format(":{}:{}", where.line, shown_column(where));
   out += '\n';
   if (where.line <= 0) {
@@ -174,7 +162,7 @@ void add_place(std::string& out, const Label& label, std::size_t gutter, std::st
 }  // namespace
 
 std::string printable_text(std::string_view text) {
-  return printed(text, false);
+  return base::printable(text, false);
 }
 
 const char* severity_name(Severity severity) {
@@ -191,7 +179,7 @@ const char* severity_name(Severity severity) {
 
 int shown_column(const base::Location& where) {
   if (!where.known() || where.line <= 0) return 0;
-  return character_column(line_of(where.file->text, where.line), where.column);
+  return character_column(line_of(where.file, where.line), where.column);
 }
 
 std::string diagnostic_text(const Diagnostic& diagnostic, const DiagnosticStyle& style) {

@@ -91,7 +91,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     return kLimit;
   } catch (const base::InputError& error) {
     refuse(console, verbs::with_class_hints(verbs::fold_dimension_names(error.diagnostics)));
-    return base::stop_requested ? kInterrupted : kUsage;
+    return kUsage;
   } catch (const base::OverflowError& error) {
     base::Diagnostics found;
     found.error("O1004", std::string("a count does not fit 64 bits: ") + error.what())

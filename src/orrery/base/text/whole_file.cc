@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/limits/stop_signal.h"
+
 namespace orrery::base {
 namespace {
 
@@ -38,7 +40,9 @@ bool WholeFile::is_stream(const std::string& path) {
   return path.starts_with("/dev/") || (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there));
 }
 
+// Signals wait until it has its name, or is gone.
 WholeFile::WholeFile(std::string path) : path_(std::move(path)), part_(is_stream(path_) ? path_ : path_ + ".part") {
+  ++stop_watchers;
   const int file = part_ == path_ ? ::open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC) : open_alone(part_.c_str());
   if (file >= 0) file_ = ::fdopen(file, "wb");
   if (file_ == nullptr) reason_ = errno;
@@ -48,9 +52,11 @@ WholeFile::WholeFile(std::string path) : path_(std::move(path)), part_(is_stream
 }
 
 WholeFile::~WholeFile() {
-  if (file_ == nullptr) return;
-  if (part_ != path_) ::unlink(part_.c_str());
-  std::fclose(file_);
+  if (file_ != nullptr) {
+    if (part_ != path_) ::unlink(part_.c_str());
+    std::fclose(file_);
+  }
+  --stop_watchers;
 }
 
 void WholeFile::write(std::string_view bytes) {

@@ -56,7 +56,6 @@ Ended run(const std::vector<std::string>& command, const fs::path& directory, co
   for (const std::string& one : command) arguments.push_back(const_cast<char*>(one.c_str()));
   arguments.push_back(nullptr);
 
-  const base::StopWatcher watched;
   const SpawnPlan plan(directory, log);
   pid_t child = 0;
   if (const int error =

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/limits/stop_signal.h"
+
 namespace orrery::formats::cacti {
 
 struct Ended {
@@ -27,7 +29,7 @@ Ended run(const std::vector<std::string>& command, const std::filesystem::path& 
 // "ended with status 1", "was stopped by signal 11", "was still running after 60 s".
 std::string text(const Ended& ended, std::chrono::milliseconds limit);
 
-// A new empty directory of our own, removed with everything in it at the end.
+// A new empty directory of our own, removed with everything in it at the end; signals wait for that.
 class ScratchDirectory {
  public:
   ScratchDirectory();
@@ -38,6 +40,7 @@ class ScratchDirectory {
   const std::optional<std::filesystem::path>& path() const { return path_; }
 
  private:
+  base::StopWatcher watched_;
   std::optional<std::filesystem::path> path_;
 };
 

@@ -1,14 +1,13 @@
 #include "orrery/formats/cacti/run_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "orrery/base/text/text_file.h"
+#include "orrery/base/text/whole_file.h"
 
 namespace orrery::formats::cacti {
 namespace {
@@ -55,15 +54,7 @@ void RunCache::keep(const std::string& key, const energy::SramFigures& figures) 
   std::error_code error;
   fs::create_directories(*directory_, error);
   if (error) return;
-  const fs::path draft = *directory_ / fmt::format(".{}.{}", key, getpid());
-  {
-    std::ofstream out(draft, std::ios::binary);
-    out << text_of(key, figures);
-    if (!out.flush()) error = std::make_error_code(std::errc::io_error);
-  }
-  if (!error) fs::rename(draft, *directory_ / key, error);
-  std::error_code ignored;
-  if (error) fs::remove(draft, ignored);
+  base::write_whole_file((*directory_ / key).string(), text_of(key, figures));
 }
 
 }  // namespace orrery::formats::cacti

@@ -12,6 +12,7 @@
 #include "orrery/inputs/layers/map_model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -255,9 +256,11 @@ void warn_of_gaps(const MappedModel& result, const nest::ModelOptions& model, ba
 // All layers of a question, each search with its share of memory and time.
 class LayerSearches {
  public:
-  LayerSearches(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit)
+  LayerSearches(const std::vector<LayerQuestion>& questions, const MapOptions& options, bool one_limit,
+                std::size_t needed)
       : questions_(questions),
         options_(options),
+        needed_(needed),
         forced_(questions.size()),
         same_as_(questions.size()),
         settled_(questions.size(), 0),
@@ -314,7 +317,16 @@ class LayerSearches {
     refused.all().throw_if_errors();
   }
 
+  bool over() const {
+    const std::atomic<bool>* const stop = options_.limits.stop;
+    return (stop != nullptr && *stop) || (together_ && together_->left() <= 0);
+  }
+
   void search(std::size_t i, int searches, int threads) {
+    if (i >= needed_ && over()) {
+      settled_[i] = 1;
+      return;
+    }
     MappedLayer& layer = result_.layers[i];
     const base::Stopwatch clock;
     nest::SearchLimits limits = options_.limits;
@@ -391,6 +403,7 @@ class LayerSearches {
 
   const std::vector<LayerQuestion>& questions_;
   const MapOptions& options_;
+  const std::size_t needed_;
   MappedModel result_;
   std::vector<std::optional<nest::Constraint>> forced_;
   std::vector<std::size_t> same_as_;  // the layer whose answer this one shares; itself otherwise
@@ -408,13 +421,14 @@ class LayerSearches {
 MappedModel map_layers(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
   require_plain(questions, options);
   require_padded(questions, options.pads);
-  return LayerSearches(questions, options, false).run();
+  return LayerSearches(questions, options, false, questions.size()).run();
 }
 
-MappedModel map_layers_together(const std::vector<LayerQuestion>& questions, const MapOptions& options) {
+MappedModel map_layers_together(const std::vector<LayerQuestion>& questions, const MapOptions& options,
+                                std::size_t needed) {
   require_plain(questions, options);
   require_padded(questions, options.pads);
-  return LayerSearches(questions, options, true).run();
+  return LayerSearches(questions, options, true, needed).run();
 }
 
 }  // namespace orrery::verbs

@@ -95,7 +95,7 @@ std::string config_text(const std::string& source, const CheckpointModel& model,
     config["problem_type"] = "regression";
   }
   for (const auto& [key, value] : model.added_keys) config[key] = Json::parse(value);
-  return config.dump(2) + "\n";
+  return config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Tensor moment(const std::string& name, const std::vector<float>& values) {

@@ -194,8 +194,9 @@ struct MachineOperators::Known {
     const std::tuple key{what, p.precision, p.batch, p.m, p.n, p.k, one.value_width, one.share, one.dropout};
     const std::lock_guard lock(mutex);
     if (const auto at = seconds.find(key); at != seconds.end()) return at->second;
-    if (budget.spent()) refuse_more(budget);
-    return seconds[key] = measure();
+    const double took = budget.spent() ? 0 : measure();
+    if (budget.spent()) refuse_more(budget);  // what was measured is of a part
+    return seconds[key] = took;
   }
 };
 
@@ -205,9 +206,13 @@ MachineOperators::MachineOperators(const ThisMachine& on, machine::Precision pre
       precision_(precision),
       issue_seconds_(issue_seconds),
       budget_(limits),
-      known_(std::make_unique<Known>()) {}
+      known_(std::make_unique<Known>()) {
+  on.context().pool().limit(&budget_);
+}
 
-MachineOperators::~MachineOperators() = default;
+MachineOperators::~MachineOperators() {
+  on_.context().pool().limit(nullptr);
+}
 
 double MachineOperators::matrix_product_seconds(const machine::MatrixProduct& product) const {
   const auto [batch, m, n, k, precision] = product;

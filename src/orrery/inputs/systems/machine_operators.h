@@ -14,8 +14,9 @@ class ThisMachine;
 
 class MachineOperators final : public machine::OperatorModel {
  public:
-  // `precision`: in which what memory limits is stored. `on` must outlive this object. Once `limits` are reached
-  // nothing more is measured: O1526, as an InputError after a signal and as OutOfTime after a limit.
+  // `precision`: in which what memory limits is stored. `on` must outlive this object, and has one at a time. Once
+  // `limits` are reached nothing more is measured: O1526, as an InputError after a signal and as OutOfTime after a
+  // limit.
   MachineOperators(const ThisMachine& on, machine::Precision precision, double issue_seconds = 0,
                    const base::Limits& limits = {.memory = 0});
   ~MachineOperators() override;

@@ -38,7 +38,7 @@ double rate(Context& context, Arithmetic arithmetic) {
   std::vector<Done> done(static_cast<std::size_t>(context.threads()));
   Index steps = 1000;
   double best = 0;
-  for (int run = 0; run < kRuns;) {
+  for (int run = 0; run < kRuns && !context.pool().spent();) {
     std::fill(done.begin(), done.end(), Done{});
     context.pool().run(context.threads(), [&](std::int64_t, int worker) {
       Done& own = done[static_cast<std::size_t>(worker)];

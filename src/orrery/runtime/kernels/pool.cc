@@ -20,10 +20,13 @@ struct Pool::State {
   const void* task = nullptr;
   Call call = nullptr;
   bool stop = false;
+  const base::Budget* budget = nullptr;
   std::vector<std::thread> helpers;
 
+  bool spent() const { return budget != nullptr && budget->spent(); }
+
   void work(int worker) {
-    for (;;) {
+    while (!spent()) {
       const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= tasks) return;
       call(task, i, worker);
@@ -85,10 +88,18 @@ int Pool::threads() const {
   return static_cast<int>(state_->helpers.size()) + 1;
 }
 
+void Pool::limit(const base::Budget* budget) {
+  state_->budget = budget;
+}
+
+bool Pool::spent() const {
+  return state_->spent();
+}
+
 void Pool::run_all(std::int64_t tasks, const void* task, Call call) {
   State& state = *state_;
   if (state.helpers.empty() || tasks <= 1) {
-    for (std::int64_t i = 0; i < tasks; ++i) call(task, i, 0);
+    for (std::int64_t i = 0; i < tasks && !state.spent(); ++i) call(task, i, 0);
     return;
   }
   state.tasks = tasks;

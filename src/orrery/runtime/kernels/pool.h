@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "orrery/base/limits/budget.h"
+
 namespace orrery::kernels {
 
 class Pool {
@@ -16,6 +18,10 @@ class Pool {
   Pool& operator=(Pool&&) noexcept;
 
   int threads() const;
+
+  // Once `budget` is spent, tasks are left undone, and what they were to compute is worthless. Null: all are done.
+  void limit(const base::Budget* budget);
+  bool spent() const;
 
   // task(i, worker) for each i from 0 to tasks - 1, once; returns when all have ended. Workers are numbered from 0 to
   // threads() - 1, and a worker runs one task at a time. Tasks are dealt one by one to whoever is free, so their times

@@ -158,7 +158,10 @@ class Destination {
   template <typename Written>
   void write(const Written& written, const std::string& title, Console& console) const {
     if (options_.directory.empty()) {
-      console.out << written(console.json ? "json" : format_);
+      if (console.json)
+        console.out << written("json");
+      else
+        print(console, written(format_));
       return;
     }
     if (file_) {
@@ -170,7 +173,10 @@ class Destination {
                                    {"graph.svg", written("svg")},
                                    {"result.json", written("json")}});
     }
-    console.out << (console.json ? written("json") : title + "\n");
+    if (console.json)
+      console.out << written("json");
+    else
+      print(console, title + "\n");
   }
 
  private:

@@ -160,7 +160,7 @@ int run_catalog(const Arguments& arguments, Console& console) {
   for (const Kind& kind : kinds) {
     console.out << kind.plural << "\n";
     for (const Entry& entry : kind.entries)
-      console.out << fmt::format("  {:<{}}  {}\n", entry.name, width, entry.title);
+      print(console, fmt::format("  {:<{}}  {}\n", entry.name, width, entry.title));
   }
   return kDone;
 }

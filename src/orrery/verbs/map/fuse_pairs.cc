@@ -220,7 +220,7 @@ FusedLayers map_fused(const std::vector<LayerQuestion>& questions, const MapOpti
   Asked asked(questions);
   std::vector<std::vector<Sides>> sides;
   for (const Match& match : matches) sides.push_back(sides_of(match, asked));
-  MappedModel all = map_layers_together(asked.questions(), options);
+  MappedModel all = map_layers_together(asked.questions(), options, questions.size());
 
   FusedLayers result;
   Gathered warnings;  // of sides that are much alike

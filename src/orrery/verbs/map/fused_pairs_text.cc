@@ -100,7 +100,8 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
   table.left_columns = {2, 3};
   std::size_t choices = 0;
   for (const FusedPair& pair : pairs) {
-    choices += pair.choices.size();
+    choices += static_cast<std::size_t>(
+        std::count_if(pair.choices.begin(), pair.choices.end(), [](const Choice& c) { return c.found || c.proven; }));
     std::vector<std::string> row = {pair.product + " + " + pair.normalisation, std::to_string(pair.instances)};
     if (!pair.found) {
       row.insert(row.end(), {"-", "-", "-", "-", "-", "-", "-", "-", pair.proven ? "no mapping" : "none found"});

@@ -200,7 +200,13 @@ int run_sweep(const Arguments& arguments, Console& console) {
   report(console, asked.warnings.all());
   report(console, answer.warnings.all());
 
-  for (const std::string* const file : {&asked.export_to, &asked.svg}) keep_inputs(*file, answer.inputs);
+  std::vector<base::Input> inputs = answer.inputs;
+  inputs.push_back({asked.configs, ""});
+  std::vector<std::string> written = {asked.export_to, asked.svg};
+  if (!asked.directory.empty())
+    for (const char* const name : {"result.json", "points.csv", "front.svg"})
+      written.push_back((fs::path(asked.directory) / name).string());
+  for (const std::string& file : written) keep_inputs(file, inputs);
 
   SweepPrinted printed;
   printed.answer = &answer;
@@ -221,6 +227,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
     for (const SeedMetrics& each : metrics) {
       const fs::path folder = fs::path(asked.directory) / fmt::format("{}", each.at);
       make_folder(folder.string());
+      keep_inputs((folder / "hw_config.json").string(), inputs);
       write_file((folder / "hw_config.json").string(), verbs::seed_config_json(answer, each));
     }
   if (!asked.export_to.empty()) export_points(asked.export_to, answer);

@@ -9,6 +9,7 @@
 #include "orrery/formats/timeloop/documents/chip_reading.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +38,35 @@ bool clean(base::Diagnostics& found, Step step) {
   step(own);
   found.append(own);
   return !own.has_errors();
+}
+
+// Sizes that a mapping was made for in place of smaller ones, as `map` writes them beside it: `padded: {L: 208}`.
+void round_up(const yaml::Node& padded, const Scope& scope, workload::Einsum& einsum, base::Diagnostics& found) {
+  constexpr const char* kWayOut = "give the mapping with the layer that it was made for";
+  if (!padded.is_map())
+    found.error("O0715", "`padded` is no map of dimensions to sizes", padded.where).hint("write `padded: {L: 208}`");
+  for (const yaml::Node::Entry& entry : padded.entries) {
+    const int d = einsum.dimension_index(entry.key);
+    if (d < 0) {
+      found.error("O0715", fmt::format("the layer has no dimension `{}` to round up", entry.key), entry.key_where)
+          .hint(kWayOut);
+      continue;
+    }
+    base::Count& bound = einsum.dimensions[d].bound;
+    const std::optional<base::Count> size = as_count(entry.value, scope, entry.key, found);
+    if (!size) continue;
+    const base::Location& where = entry.value.where;
+    if (*size <= bound) {
+      found
+          .error("O0715", fmt::format("`{}` is {} here, which is not rounded up to {}", entry.key, bound, *size), where)
+          .hint(kWayOut);
+      continue;
+    }
+    auto& note = found.warning("O0715", fmt::format("`{}` is {}, and counts as {}", entry.key, bound, *size), where);
+    note.severity = base::Severity::kNote;
+    note.note("the mapping was made for the larger size; figures are of it");
+    bound = *size;
+  }
 }
 
 }  // namespace
@@ -100,11 +130,14 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
     }
     const yaml::Node* mapping = documents_.find("mapping");
     const bool mapped = options_.mapping_wanted && mapping != nullptr && !mapping->is_null();
+    workload::Einsum& einsum = result.problem->einsum;
     result.problem->space =
-        read_constraints(lists, *architecture_, result.problem->einsum, scope, found, mapped || options_.remainders);
-    if (mapped)
-      result.mapping = read_mapping(*mapping, architecture_->chip, result.problem->einsum, scope, found,
-                                    &result.mapping_places, &result.problem->space);
+        read_constraints(lists, *architecture_, einsum, scope, found, mapped || options_.remainders);
+    if (mapped) {
+      if (const yaml::Node* padded = documents_.find("padded")) round_up(*padded, scope, einsum, found);
+      result.mapping = read_mapping(*mapping, architecture_->chip, einsum, scope, found, &result.mapping_places,
+                                    &result.problem->space);
+    }
   }
   if (const yaml::Node* mapper = documents_.find("mapper")) result.mapper = read_mapper(*mapper, scope, found);
   // Last, since what only estimates need may be wrong without harm to the steps before.

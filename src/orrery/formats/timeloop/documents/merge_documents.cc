@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 
 #include "orrery/base/text/file_kind.h"
 #include "orrery/formats/timeloop/documents/globals.h"
@@ -26,6 +28,7 @@ const std::vector<std::string>& top_level_keys() {
                                                  "problem",
                                                  "mapper",
                                                  "mapping",
+                                                 "padded",
                                                  "globals",
                                                  "sparse_optimizations",
                                                  "ERT",
@@ -76,12 +79,25 @@ void append_items(yaml::Node& into, yaml::Node& from) {
   std::move(from.items.begin(), from.items.end(), std::back_inserter(into.items));
 }
 
-yaml::Node* find(yaml::Node& map, const std::string& key) {
-  for (Entry& entry : map.entries) {
-    if (plain_key(entry.key) == plain_key(key)) return &entry.value;
+// A map that grows, with its entries by plain key; of equal ones the first.
+class Merged {
+ public:
+  explicit Merged(yaml::Node& map) : map_(map) {
+    for (std::size_t i = 0; i < map.entries.size(); ++i) at_.emplace(plain_key(map.entries[i].key), i);
   }
-  return nullptr;
-}
+  yaml::Node* find(const std::string& key) {
+    const auto at = at_.find(plain_key(key));
+    return at == at_.end() ? nullptr : &map_.entries[at->second].value;
+  }
+  void add(Entry entry) {
+    at_.emplace(plain_key(entry.key), map_.entries.size());
+    map_.entries.push_back(std::move(entry));
+  }
+
+ private:
+  yaml::Node& map_;
+  std::map<std::string, std::size_t> at_;
+};
 
 // `{targets: [...]}` for a bare list, so that both spellings add up.
 void wrap_list(yaml::Node& node, const std::string& list_key) {
@@ -107,10 +123,11 @@ void merge_lists(const std::string& key, yaml::Node& into, yaml::Node& from, con
     given_twice(fmt::format("`{}`", key), from.where, into.where, found);
     return;
   }
+  Merged merged(into);
   for (Entry& entry : from.entries) {
-    yaml::Node* present = find(into, entry.key);
+    yaml::Node* present = merged.find(entry.key);
     if (present == nullptr) {
-      into.entries.push_back(std::move(entry));
+      merged.add(std::move(entry));
     } else if (entry.key == list_key && present->is_sequence() && entry.value.is_sequence()) {
       append_items(*present, entry.value);
     } else if (plain_key(entry.key) != "version" && !same_value(*present, entry.value)) {
@@ -129,10 +146,11 @@ void merge_variables(yaml::Node& into, yaml::Node& from, base::Diagnostics& foun
     given_twice("`variables`", from.where, into.where, found);
     return;
   }
+  Merged merged(into);
   for (Entry& entry : from.entries) {
-    yaml::Node* present = find(into, entry.key);
+    yaml::Node* present = merged.find(entry.key);
     if (present == nullptr) {
-      into.entries.push_back(std::move(entry));
+      merged.add(std::move(entry));
     } else if (entry.value.is_null()) {
       continue;
     } else if (present->is_null()) {

@@ -105,7 +105,11 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   if (!line.read(arguments, console)) return kDone;
   settle(options);
   if (!options.masks.empty()) {
-    check_folder(options.masks, true, {});
+    std::vector<std::string> earlier;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(options.masks, ignored))
+      if (entry.path().extension() == ".npy") earlier.push_back(entry.path().filename().string());
+    check_folder(options.masks, console.force, earlier);
     make_folder(options.masks);
     options.request.keep_mask = [&](const std::string& name, const std::string& bytes) {
       write_files(options.masks, {{name, bytes}});

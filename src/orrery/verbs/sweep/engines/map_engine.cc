@@ -162,6 +162,7 @@ void MapEngine::probe(const base::Overrides& point) {
     if (question.sparse && search_.factors != nest::Factors::kPerfect)
       base::fail("O2039", fmt::format("--factors is not answered for sparse tensors, which `{}` has", question.name),
                  {}, "leave it out, or take the dense problem with `--ignore-density`");
+  refuse_idle_normalisations(read);
   if (!warnings_.all().empty()) return;
   warnings_ = read.asked->warnings;
   for (const auto& [chip, why] : readings_.unestimated())
@@ -180,6 +181,21 @@ void MapEngine::probe(const base::Overrides& point) {
   note.severity = base::Severity::kNote;
   note.note("energies and areas are estimated at every point, as `orrery energy` does it")
       .hint("`orrery energy` shows how far the estimates are from the tables");
+}
+
+// O2059, where no point has a chip for normalisations.
+void MapEngine::refuse_idle_normalisations(const PointQuestions& read) const {
+  const std::vector<bool>& have = read.asked->normalisation;
+  const auto chooses_layers = [](const std::string& path) {
+    return path == "chip" || path == "model" || path == "layer" || path.starts_with(kConfig);
+  };
+  if (std::find(have.begin(), have.end(), true) != have.end() ||
+      std::any_of(options_.paths.begin(), options_.paths.end(), chooses_layers))
+    return;
+  for (const std::string& path : options_.paths)
+    if (path.starts_with("norm."))
+      base::fail("O2059", fmt::format("no point depends on `{}`", path), {},
+                 "take a model and a chip that has another one for normalisations, or leave it out");
 }
 
 std::string MapEngine::command(const base::Overrides& point) const {

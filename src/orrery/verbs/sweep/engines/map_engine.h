@@ -30,6 +30,7 @@ class MapEngine : public Engine {
   std::string command(const base::Overrides& point) const override;
 
  private:
+  void refuse_idle_normalisations(const PointQuestions& read) const;
   bool wants(std::initializer_list<store::Figure> figures) const;
   store::Figures least(const verbs::LayerQuestion& question, const std::string& key,
                        std::map<std::string, double>& fresh);

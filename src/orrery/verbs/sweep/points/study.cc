@@ -1,7 +1,10 @@
 #include "orrery/verbs/sweep/points/study.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +12,30 @@
 #include "orrery/base/text/grouped.h"
 
 namespace orrery::sweep {
+namespace {
+
+// Options that say what is written or how long it takes, not what is asked.
+constexpr const char* kOfNoPoint[] = {"dot",           "force", "hdf5", "json", "latency-svg", "no-color", "output",
+                                      "output_config", "quiet", "seed", "svg",  "threads",     "trace"};
+
+// The paths of `--set`.
+std::set<std::string> settings_in(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kSet = "--set";
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string text = arguments[i];
+    if (text == kSet && i + 1 < arguments.size())
+      text = arguments[++i];
+    else if (text.starts_with("--set="))
+      text.erase(0, kSet.size() + 1);
+    else
+      continue;
+    out.insert(text.substr(0, text.find('=')));
+  }
+  return out;
+}
+
+}  // namespace
 
 std::vector<const Axis*> Study::axes() const {
   std::vector<const Axis*> out;
@@ -20,10 +47,18 @@ std::vector<const Axis*> Study::axes() const {
 void Study::check() const {
   base::Diagnostics found;
   std::map<std::string, const Axis*> seen;
+  const std::set<std::string> settings = settings_in(arguments);
   double points = 1;
   std::string product;
   for (const Group& group : groups) {
     for (const Axis& axis : group.axes) {
+      if (settings.count(axis.path) > 0)
+        found.error("O2060", fmt::format("`{}` varies, and `--set` gives it a value", axis.path), axis.where)
+            .hint("leave `--set` out, or do not let it vary");
+      if (std::find(std::begin(kOfNoPoint), std::end(kOfNoPoint), axis.path) != std::end(kOfNoPoint))
+        found.error("O2059", fmt::format("no point depends on `{}`", axis.path), axis.where)
+            .note("it says what is written, or how it is computed, not what is asked")
+            .hint("leave it out");
       const auto [first, fresh] = seen.emplace(axis.path, &axis);
       if (!fresh)
         found.error("O2060", fmt::format("`{}` varies twice", axis.path), axis.where)

@@ -52,8 +52,8 @@ struct Study {
   Pins pins = Pins::kArray;
 
   // Throws InputError: O2047 where there is no point, O2048 where there are too many, O2060 for a path that varies
-  // twice, O2046 for fields side by side that have different numbers of values, O2051 for objectives and budgets of
-  // figures that the verb's points do not have.
+  // twice or is set as well, O2059 for an option that no point depends on, O2046 for fields side by side that have
+  // different numbers of values, O2051 for objectives and budgets of figures that the verb's points do not have.
   void check() const;
   Point points() const;
   // What is set at a point, in the order of the axes.

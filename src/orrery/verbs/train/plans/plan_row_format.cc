@@ -10,6 +10,7 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "orrery/base/text/printable.h"
 #include "orrery/engines/cluster/model/decision_variables.h"
 #include "orrery/engines/cluster/model/names.h"
 
@@ -132,9 +133,7 @@ void append_json_row(std::uint64_t row, const cluster::Plan& plan, const cluster
 }
 
 void append_bad_csv_row(std::uint64_t row, std::size_t besides, const std::string& error, std::string& out) {
-  std::string doubled = error;
-  std::replace_if(
-      doubled.begin(), doubled.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::string doubled = base::printable(error, true);
   for (std::size_t at = 0; (at = doubled.find('"', at)) != std::string::npos; at += 2) doubled.insert(at, 1, '"');
   const std::size_t empty = 1 + cluster::kVariables.size() + besides + std::size(kFigures);
   fmt::format_to(std::back_inserter(out), "{}{},\"{}\"\n", row, std::string(empty, ','), doubled);
@@ -142,9 +141,9 @@ void append_bad_csv_row(std::uint64_t row, std::size_t besides, const std::strin
 
 void append_bad_json_row(std::uint64_t row, const std::string& error, std::string& out) {
   std::string quoted;
-  for (const char c : error) {
+  for (const char c : base::printable(error, true)) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    quoted += c;
   }
   fmt::format_to(std::back_inserter(out), "{{\"row\": {}, \"error\": \"{}\"}}\n", row, quoted);
 }

@@ -157,10 +157,10 @@ class Measurement {
     bool spent = false;
     for (Count i = 0; i < most; ++i) {
       if (!request_.iterations && i >= kFewest && clock.seconds() >= kSeconds) break;
-      if ((spent = budget_.spent())) break;
       profile.clear();
       const double begin = clock.seconds();
       const auto [forward, backward] = iterate();
+      if ((spent = budget_.spent())) break;  // parts of it may have been left out
       run_.forward_s.push_back(forward);
       if (request_.training) run_.backward_s.push_back(backward);
       add(profile, series);
@@ -326,6 +326,7 @@ TunedRun tune_run(const TuneRunRequest& asked) {
   const base::Budget budget(limits);
   run.threads = context.threads();
   run.isa = std::string(kernels::name_of(context.table().level));
+  context.pool().limit(&budget);
   const ProcessorClock processors(run.threads);
   run.peaks = kernels::machine_peaks(context);
   run.got_by_peaks = processors.since();
@@ -334,6 +335,7 @@ TunedRun tune_run(const TuneRunRequest& asked) {
     Measurement measurement(request, run, context, budget);
     measurement.measure();
   }
+  context.pool().limit(nullptr);
   if (run.forward_s.empty()) {
     double operations = 0;
     for (const layer::Operator& one : layer::plan(run.layer.shape, request.training).operators)
