@@ -1,5 +1,6 @@
 // A look at the text is enough for a hint: a line `name: CLASS` in a file of `compound_components` or `components`.
-// Cost: only where a run fails, a read of the YAML files one folder below, at most 200 of them.
+// Cost: only where a run fails, a read of the YAML files one folder below, at most 200 of them, and a look into as many
+// folders around for tables.
 #include "orrery/inputs/catalogue/class_hints.h"
 
 #include <algorithm>
@@ -76,15 +77,25 @@ bool holds_set(const fs::path& folder) {
   return false;
 }
 
-// A folder below `folder` or beside it with a set of tables, one of which is called as the class.
+bool is_set_of(const fs::path& folder, const std::string& name) {
+  if (!holds_set(folder)) return false;
+  const std::vector<fs::path> data = folders_in(folder);
+  return std::any_of(data.begin(), data.end(), [&](const fs::path& one) {
+    std::error_code ignored;
+    return fs::is_regular_file(one / (name + ".csv"), ignored);
+  });
+}
+
+// A folder with a set of tables, one of which is called as the class: below `folder`, beside it, or in a neighbour of
+// the folder that it is in.
 fs::path tables_of(const fs::path& folder, const std::string& name) {
-  for (const fs::path& around : {folder, folder / ".."})
-    for (const fs::path& set : folders_in(around)) {
-      if (!holds_set(set)) continue;
-      for (const fs::path& data : folders_in(set)) {
-        std::error_code ignored;
-        if (fs::is_regular_file(data / (name + ".csv"), ignored)) return set.lexically_normal();
-      }
+  std::vector<fs::path> around = {folder, folder / ".."};
+  for (fs::path& neighbour : folders_in(folder / ".." / "..")) around.push_back(std::move(neighbour));
+  std::size_t looked_at = 0;
+  for (const fs::path& one : around)
+    for (const fs::path& set : folders_in(one)) {
+      if (++looked_at > kMostFiles) return {};
+      if (is_set_of(set, name)) return set.lexically_normal();
     }
   return {};
 }
