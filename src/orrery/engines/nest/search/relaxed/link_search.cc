@@ -24,6 +24,7 @@ namespace {
 // Mappings, whole and partial ones, that are enumerated without a limit of time, and rounds of random changes before.
 // Both are divided by the instances that are followed (kInstances as one more).
 constexpr std::uint64_t kMostFollowed = 400'000, kFirstRounds = 4, kInstances = 4;
+constexpr double kFew = 10'000;  // mappings that are enumerated sooner than improved
 // Parts of the time: the search without links, its bound, and, of what is then left, enumeration.
 constexpr double kForFirst = 1.0 / 3, kForBound = 1.0 / 4, kForEnumeration = 2.0 / 3;
 // Words of a mean are rounded to whole ones: of 1.5 and more two thirds are left, of fills rounded down a half.
@@ -118,7 +119,7 @@ class LinkSearch : private RelaxedSearch {
     bool searched = false;
     if (!proven_by(bound)) {
       improve();
-      anneal(static_cast<int>(std::max<std::uint64_t>(1, kFirstRounds / effort)));
+      if (space_.size() > kFew) anneal(static_cast<int>(std::max<std::uint64_t>(1, kFirstRounds / effort)));
     }
     if (!proven_by(bound)) {
       const base::Budget part(budget_, budget_.seconds_left() * kForEnumeration);
