@@ -130,12 +130,11 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
     }
     const yaml::Node* mapping = documents_.find("mapping");
     const bool mapped = options_.mapping_wanted && mapping != nullptr && !mapping->is_null();
-    workload::Einsum& einsum = result.problem->einsum;
-    result.problem->space =
-        read_constraints(lists, *architecture_, einsum, scope, found, mapped || options_.remainders);
+    workload::Einsum& own = result.problem->einsum;
+    result.problem->space = read_constraints(lists, *architecture_, own, scope, found, mapped || options_.remainders);
     if (mapped) {
-      if (const yaml::Node* padded = documents_.find("padded")) round_up(*padded, scope, einsum, found);
-      result.mapping = read_mapping(*mapping, architecture_->chip, einsum, scope, found, &result.mapping_places,
+      if (const yaml::Node* padded = documents_.find("padded")) round_up(*padded, scope, own, found);
+      result.mapping = read_mapping(*mapping, architecture_->chip, own, scope, found, &result.mapping_places,
                                     &result.problem->space);
     }
   }
