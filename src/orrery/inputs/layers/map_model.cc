@@ -24,6 +24,7 @@
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/search/imperfect/imperfect_search.h"
+#include "orrery/engines/nest/search/lower_bound.h"
 #include "orrery/engines/nest/search/objective.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/inputs/layers/factor_hints.h"
@@ -317,6 +318,18 @@ class LayerSearches {
     refused.all().throw_if_errors();
   }
 
+  // What no mapping costs less than, without a look at any.
+  double least_of(const LayerQuestion& question) const {
+    if (question.sparse) return 0;
+    double units = 1;
+    for (int level = 0; level < static_cast<int>(question.chip->storages.size()); ++level)
+      units *=
+          static_cast<double>(question.chip->fanout_x(level)) * static_cast<double>(question.chip->fanout_y(level));
+    const std::vector<nest::Metric>& objective = options_.objective.empty() ? question.objective : options_.objective;
+    return nest::lower_bound_of(question.einsum, *question.chip, units,
+                                objective.empty() ? nest::Metric::kEdp : objective[0]);
+  }
+
   bool over() const {
     const std::atomic<bool>* const stop = options_.limits.stop;
     return (stop != nullptr && *stop) || (together_ && together_->left() <= 0);
@@ -324,6 +337,7 @@ class LayerSearches {
 
   void search(std::size_t i, int searches, int threads) {
     if (i >= needed_ && over()) {
+      result_.layers[i].optimum.certificate.lower_bound = least_of(questions_[i]);
       settled_[i] = 1;
       return;
     }

@@ -19,14 +19,19 @@ inline double widest_fanout(const Model& model, const Space& space, int i) {
   return widest;
 }
 
-// Every operation computed once, on as many units as may work at once.
+// Every operation computed once, on that many units.
+inline double lower_bound_of(const workload::Einsum& einsum, const machine::Chip& chip, double units, Metric metric) {
+  const double operations = static_cast<double>(einsum.operations());
+  const double cycles = std::ceil(operations / units);
+  const double energy_pj = operations * chip.compute.compute_pj;
+  return metric == Metric::kDelay ? cycles : metric == Metric::kEnergy ? energy_pj : energy_pj * cycles / 1e12;
+}
+
+// On as many units as may work at once.
 inline double lower_bound_of(const Model& model, const Space& space, Metric metric) {
-  const double operations = static_cast<double>(model.einsum().operations());
   double units = 1;
   for (int i = 0; i < space.levels(); ++i) units *= widest_fanout(model, space, i);
-  const double cycles = std::ceil(operations / units);
-  const double energy_pj = operations * model.chip().compute.compute_pj;
-  return metric == Metric::kDelay ? cycles : metric == Metric::kEnergy ? energy_pj : energy_pj * cycles / 1e12;
+  return lower_bound_of(model.einsum(), model.chip(), units, metric);
 }
 
 }  // namespace orrery::nest
