@@ -64,6 +64,7 @@ while ((killed < times)); do
     rm -rf killed && finished=$((finished + 1))
   fi
 done
+# shellcheck disable=SC2046 # it is one word
 [[ ! -e killed ]] || { "$orrery" "${train[@]}" -o killed --quiet $([[ ! -e killed/training_state.safetensors ]] && echo --force || echo --resume) >/dev/null 2>said; same trained killed; }
 printf 'tune train: killed %d times, finished %d times in between\n' $killed $finished
 
@@ -85,7 +86,7 @@ while ((killed < times)); do
 done
 printf 'sparse study: killed %d times, finished %d times in between\n' $killed $finished
 
-bench=(tune bench --size B=1,J=16,H=2,P=8,I=16,U=32 --kernel QKT --threads 1)
+bench=(tune bench --size "B=1,J=16,H=2,P=8,I=16,U=32" --kernel QKT --threads 1)
 measure "${bench[@]}" -o benched
 killed=0 finished=0
 while ((killed < times)); do

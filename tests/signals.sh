@@ -21,7 +21,7 @@ RANDOM=${ORRERY_SEED:-11}
 for f in bert gpt2; do "$ROOT/tests/tiny_checkpoint.sh" $f $f; done
 for i in {1..400}; do for w in $(seq $((i % 20 + 3))); do printf 'w%d ' $(((w * w + i) % 19)); done; echo; done >texts.txt
 { printf 'text,label\n' && for i in {1..40}; do echo "w$((i % 9)) w3 w$((i % 7)),$((i % 2))"; done; } >rows.csv
-for set in train dev; do
+for _ in 1 2; do
   printf 'index\tsentence1\tsentence2\tlabel\n'
   for i in {1..24}; do printf '%d\tw%d w3\tw%d\t%s\n' $i $((i % 9)) $((i % 7)) "$( ((i % 2)) && echo not_)entailment"; done
 done >rte/both
@@ -90,6 +90,7 @@ sleep_ms() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; }
 # meet HOW: SIGINT or SIGTERM after a random time, or --time-limit.
 meet() {
   how=$1
+  # shellcheck disable=SC2206 # a line is words
   local words=($line) limited='' folder='' begun pid sent wait_ms=$((RANDOM * RANDOM / 32768 * latest_ms / 32768))
   [[ ${words[0]} != limit ]] || { limited=1 && words=("${words[@]:1}"); }
   [[ ${words[0]} != folder ]] || { folder=1 && words=("${words[@]:1}"); }

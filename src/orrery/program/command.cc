@@ -62,6 +62,7 @@ void report_internal(const Console& console, const char* what) {
 }  // namespace
 
 void end_on_signals(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].starts_with("-")) return;  // answered at once
   base::Diagnostics found;
   found.error("O1118", "interrupted before there was an answer")
       .hint("run the command again; what a sweep or a measurement has stored is kept");

@@ -109,7 +109,8 @@ class Table {
       if (column.starts_with("model.")) {
         if (!cell.text.empty()) model_fields.push_back({column.substr(6), cell.text});
       } else if (column.starts_with("plan.")) {
-        if (!cell.text.empty() && !formats::orrery::set_plan_field(plan_, plan_fields_, {column.substr(5), cell.text}, fields))
+        if (!cell.text.empty() &&
+            !formats::orrery::set_plan_field(plan_, plan_fields_, {column.substr(5), cell.text}, fields))
           wrong(cell, fields.all().back().message);
       } else {
         read_cell(column, cell, run);
