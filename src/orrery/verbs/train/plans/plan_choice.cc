@@ -63,6 +63,44 @@ void check_overlap(const TrainRequest& request, const std::set<std::string>& ask
   found.throw_if_errors();
 }
 
+namespace {
+
+// Parts that are to be computed again and that the model does not have: they change nothing.
+void warn_of_absent_parts(const TrainRequest& request, const std::set<std::string>& asked, TrainedModel& trained) {
+  const auto any = [&](const auto& has) {
+    const std::vector<cluster::LayerKind>& kinds = trained.model.kinds;
+    return std::any_of(kinds.begin(), kinds.end(), has);
+  };
+  const auto matrix = [&](const char* name) {
+    return any([&](const cluster::LayerKind& kind) {
+      return std::any_of(kind.matrices.begin(), kind.matrices.end(),
+                         [&](const cluster::Matrix& one) { return one.name.starts_with(name); });
+    });
+  };
+  const bool mixes = any([](const cluster::LayerKind& kind) { return kind.mixture.count > 0; });
+  const cluster::Recomputed& again = trained.plan.recomputed;
+  struct Part {
+    const char *name, *module;
+    bool again, there;
+  };
+  std::vector<std::string> absent;
+  for (const Part& part :
+       {Part{"networks", "mlp", again.networks, matrix("FF")}, Part{"mixtures", "moe", again.mixtures, mixes},
+        Part{"expert_activations", "moe_act", again.expert_activations, mixes},
+        Part{"shared_experts", "shared_experts", again.shared_experts, matrix("shared-")},
+        Part{"latents", "mla_up_proj", again.latents,
+             any([](const cluster::LayerKind& kind) { return kind.latent.has_value(); })}})
+    if (part.again && !part.there && (request.recomputed || asked.count(std::string("recomputed.") + part.name) > 0))
+      absent.push_back(fmt::format("`{}` (recomputed.{})", part.module, part.name));
+  if (!absent.empty())
+    trained.warnings
+        .warning("O1916",
+                 fmt::format("the model has no {}: computing it again changes nothing", fmt::join(absent, " and no ")))
+        .hint("leave out what the model does not have");
+}
+
+}  // namespace
+
 GivenDegrees given_degrees(const TrainRequest& request, const std::set<std::string>& set) {
   const auto given = [&](const std::optional<base::Count>& value, const char* field) {
     return value.has_value() || set.count(field) > 0;
@@ -177,6 +215,7 @@ void choose_plan(Setting& setting) {
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }
   check_overlap(request, setting.asked, setting.set, trained);
+  warn_of_absent_parts(request, setting.asked, trained);
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");
   say_early_end(trained);
