@@ -20,14 +20,15 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/numbers/split_mix.h"
 #include "orrery/engines/masks/unfinished.h"
 
 namespace orrery::masks {
 namespace {
 
-class Draw {
+class Draw : base::SplitMix {
  public:
-  explicit Draw(std::uint64_t seed) : state_(seed) {}
+  using SplitMix::SplitMix;
   // From 0 to below n, each equally likely.
   Count below(Count n) {
     const auto range = static_cast<std::uint64_t>(n);
@@ -47,14 +48,6 @@ class Draw {
     return all;
   }
 
- private:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
-    return z ^ z >> 31;
-  }
-  std::uint64_t state_;
 };
 
 // A grid of blocks of one head.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "orrery/base/numbers/split_mix.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -11,13 +13,10 @@ using layer::Index;
 
 constexpr std::uint32_t kNumbersBetween = 1 << 16;  // looks at the clock
 
-// SplitMix64 (G. Steele, D. Lea, C. Flood 2014): a number of a counter.
+// A number of a counter.
 double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t i) {
-  std::uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15U + stream * 0xd1b54a32d192ed03U + i * 0x9e3779b97f4a7c15U;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1p-52 - 1;
+  const std::uint64_t counter = (seed + 1 + i) * base::SplitMix::kStep + stream * 0xd1b54a32d192ed03U;
+  return static_cast<double>(base::mixed(counter) >> 11) * 0x1p-52 - 1;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-#include <algorithm>
-#include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -10,7 +9,7 @@
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
-#include "orrery/cli/output_folder.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/file_kinds.h"
 #include "orrery/inputs/graphs/generate_graph.h"
@@ -32,14 +31,14 @@ struct Options : OutputFolder {
   GraphRequest request;
   OnnxRequest onnx;  // its path: empty, where a graph is generated
   std::optional<std::string> stack;
-  std::string format;  // "prototext", "json", "dot", "svg"; empty: as the suffix of -o says, else prototext
+  std::string format;  // "text", "json", "dot", "svg"; empty: as the suffix of -o says, else text
 };
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("graph", "Generates the kernel graph of a workload as DFModel's text protobuf, JSON, DOT or SVG",
                    "orrery graph llm --hidden 25600 --heads 160 --seq 2048 -o graph.txt");
   std::string kinds;
-  for (const GraphKind& kind : verbs::graph_kinds())
+  for (const GraphKind& kind : graph_kinds())
     kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : "; ", kind.name, kind.what);
   line.word("KIND", options.request.kind, kinds + "; model.onnx: lists the operators of an ONNX model");
   line.group("Workload");
@@ -48,7 +47,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_ignored(line, options.request.ignored);
   declare_like(line, options.request.like);
   std::map<std::string, std::optional<base::Count>> sizes;
-  for (const GraphSize& size : verbs::graph_sizes())
+  for (const GraphSize& size : graph_sizes())
     line.integer(fmt::format("{}", fmt::join(size.options, ",")), sizes[size.name], size.what);
   line.choice<std::string>("--stack", options.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
@@ -65,16 +64,16 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   if (!line.read(arguments, console)) return false;
   for (const auto& [name, value] : sizes)
     if (value) options.request.sizes[name] = *value;
-  options.format = format.value_or("");
+  options.format = format == "prototext" ? "text" : format.value_or("");
   options.request.stack = options.stack.value_or("");
-  const bool onnx = verbs::is_onnx(options.request.kind);
+  const bool onnx = is_onnx(options.request.kind);
   if (onnx) {
     options.onnx.path = options.request.kind;
     if (!options.request.sizes.empty() || !options.request.model.empty() || options.request.gated)
       misuse(
           "O1103", fmt::format("`{}` has its sizes in itself", options.request.kind),
           "leave `--model`, `--gated` and sizes out; `--define batch=8` sizes a dimension that the file leaves open");
-    if (options.format == "prototext")
+    if (format == "prototext")
       misuse("O1103", "the operators of an ONNX model have shapes of their own and make no setup for `place`",
              "leave `--format` out for a table, or take json, dot or svg");
   } else if (!options.onnx.options.defined.empty() || options.onnx.options.unfold) {
@@ -86,114 +85,78 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 
 // By the suffix of a file for -o; a name without one of these is a folder.
 std::string format_of(const fs::path& path) {
-  static const std::array<std::pair<const char*, const char*>, 9> kSuffixes = {{{".txt", "prototext"},
-                                                                                {".prototxt", "prototext"},
-                                                                                {".textproto", "prototext"},
-                                                                                {".pbtxt", "prototext"},
-                                                                                {".txtpb", "prototext"},
-                                                                                {".json", "json"},
-                                                                                {".dot", "dot"},
-                                                                                {".gv", "dot"},
-                                                                                {".svg", "svg"}}};
-  for (const auto& [suffix, format] : kSuffixes)
-    if (path.extension() == suffix) return format;
-  return "";
+  const std::string suffix = path.extension().string();
+  for (const char* text : {".txt", ".prototxt", ".textproto", ".pbtxt", ".txtpb"})
+    if (suffix == text) return "text";
+  if (suffix == ".gv") return "dot";
+  return suffix == ".json" || suffix == ".dot" || suffix == ".svg" ? suffix.substr(1) : "";
 }
 
-class Writer {
- public:
-  Writer(const GeneratedGraph& generated, const base::Stopwatch& clock) : generated_(generated), clock_(clock) {}
-
-  std::string operator()(const std::string& format) const {
-    if (format == "json") return graph_document().json(generated_, clock_.seconds());
-    if (format == "prototext") return verbs::graph_text(generated_);
-    GraphPicture picture;
-    picture.graph = &generated_.graph;
-    picture.title = verbs::title_of(generated_);
-    return format == "dot" ? verbs::graph_dot(picture) : verbs::graph_svg(picture);
-  }
-
- private:
-  const GeneratedGraph& generated_;
-  const base::Stopwatch& clock_;
+// How one kind of graph is found and shown; its formats are "text", "dot" and "svg".
+template <typename Answer>
+struct Drawing {
+  std::function<Answer()> answer;
+  std::function<Document<Answer>()> document;
+  std::function<std::string(const Answer&)> title;  // printed where the drawings go to files
+  const char* text_name;                            // the text's file in a folder
+  std::function<std::string(const Answer&, const std::string& format)> text;
 };
 
-class OperatorsWriter {
- public:
-  OperatorsWriter(const OnnxModel& model, const base::Stopwatch& clock) : model_(model), clock_(clock) {}
+// To stdout, to a file by its suffix, or in all formats into a folder.
+template <typename Answer>
+int draw(const Options& options, const Drawing<Answer>& drawing, Console& console) {
+  const base::Stopwatch clock;
+  std::error_code ignored;
+  const std::string by_suffix = fs::is_directory(options.directory, ignored) ? "" : format_of(options.directory);
+  const std::string format = !options.format.empty() ? options.format : !by_suffix.empty() ? by_suffix : "text";
+  const auto in = [&](const std::string& form, const Answer& answer) {
+    return form == "json" ? drawing.document().json(answer, clock.seconds()) : drawing.text(answer, form);
+  };
+  Steps<Answer> steps{.answer = [&](Run&) { return drawing.answer(); }, .document = drawing.document};
+  steps.table = [&](const Answer& answer) {
+    return options.directory.empty() ? in(format, answer) : drawing.title(answer) + "\n";
+  };
+  if (!by_suffix.empty()) {
+    steps.files = {{options.directory, [&](const Answer& answer) { return in(format, answer); }}};
+  } else {
+    steps.folder = options;
+    steps.names = {drawing.text_name, "graph.dot", "graph.svg", "result.json"};
+    steps.folder_files = [&](const Answer& answer) -> std::vector<OutputFile> {
+      return {
+          {drawing.text_name, in("text", answer)}, {"graph.dot", in("dot", answer)}, {"graph.svg", in("svg", answer)}};
+    };
+  }
+  return run_verb(console, steps);
+}
 
-  std::string operator()(const std::string& format) const {
-    if (format == "json") return operators_document().json(model_, clock_.seconds());
-    if (format == "table") return verbs::operators_table(model_);
+std::string in_format(const std::string& format, const GraphPicture& picture) {
+  return format == "dot" ? graph_dot(picture) : graph_svg(picture);
+}
+
+int draw_operators(const Options& options, Console& console) {
+  const auto title = [](const OnnxModel& model) {
+    const std::size_t count = model.operators.all.size();
+    return fmt::format("{}: {} operator{}", model.name, count, base::plural(count));
+  };
+  const auto text = [](const OnnxModel& model, const std::string& format) {
+    if (format == "text") return operators_table(model);
     workload::KernelGraph graph;
-    const GraphPicture picture = verbs::operators_picture(model_, graph);
-    return format == "dot" ? verbs::graph_dot(picture) : verbs::graph_svg(picture);
-  }
+    return in_format(format, operators_picture(model, graph));
+  };
+  return draw<OnnxModel>(
+      options, {[&] { return load_onnx(options.onnx); }, operators_document, title, "operators.txt", text}, console);
+}
 
- private:
-  const OnnxModel& model_;
-  const base::Stopwatch& clock_;
-};
-
-// Where the answer goes: stdout, a file by its suffix, or all formats into a folder.
-class Destination {
- public:
-  Destination(const Options& options, const char* text_format, const char* text_name)
-      : options_(options), path_(options.directory), text_format_(text_format), text_name_(text_name) {
-    std::error_code ignored;
-    const std::string by_suffix = fs::is_directory(path_, ignored) ? "" : format_of(path_);
-    file_ = !options.directory.empty() && !by_suffix.empty();
-    format_ = !options.format.empty() ? options.format : file_ ? by_suffix : text_format;
-    if (format_ == "prototext") format_ = text_format;
-    if (file_) keep_inputs(path_.string(), {{options.request.model, ""}, {options.onnx.path, ""}});
-    if (file_) {
-      const std::string name = path_.filename().string();
-      const std::string parent = path_.parent_path().empty() ? "." : path_.parent_path().string();
-      check_folder(parent, options.force, {name});
-    } else {
-      check_folder(options.directory, options.force, {text_name, "graph.dot", "graph.svg", "result.json"});
-    }
-  }
-
-  template <typename Written>
-  void write(const Written& written, const std::string& title, Console& console) const {
-    if (options_.directory.empty()) {
-      if (console.json)
-        console.out << written("json");
-      else
-        print(console, written(format_));
-      return;
-    }
-    if (file_) {
-      if (!path_.parent_path().empty()) make_folder(path_.parent_path().string());
-      write_file(path_.string(), written(format_));
-    } else {
-      write_files(path_.string(), {{text_name_, written(text_format_)},
-                                   {"graph.dot", written("dot")},
-                                   {"graph.svg", written("svg")},
-                                   {"result.json", written("json")}});
-    }
-    if (console.json)
-      console.out << written("json");
-    else
-      print(console, title + "\n");
-  }
-
- private:
-  const Options& options_;
-  fs::path path_;
-  std::string text_format_, text_name_, format_;
-  bool file_ = false;
-};
-
-int draw_operators(const Options& options, const base::Stopwatch& clock, Console& console) {
-  const Destination destination(options, "table", "operators.txt");
-  const OnnxModel model = verbs::load_onnx(options.onnx);
-  report(console, model.operators.warnings.all());
-  const std::size_t count = model.operators.all.size();
-  destination.write(OperatorsWriter(model, clock),
-                    fmt::format("{}: {} operator{}", model.name, count, base::plural(count)), console);
-  return kDone;
+int draw_generated(const Options& options, Console& console) {
+  const auto text = [](const GeneratedGraph& generated, const std::string& format) {
+    if (format == "text") return graph_text(generated);
+    GraphPicture picture;
+    picture.graph = &generated.graph;
+    picture.title = title_of(generated);
+    return in_format(format, picture);
+  };
+  return draw<GeneratedGraph>(
+      options, {[&] { return generate_graph(options.request); }, graph_document, title_of, "graph.txt", text}, console);
 }
 
 }  // namespace
@@ -201,13 +164,7 @@ int draw_operators(const Options& options, const base::Stopwatch& clock, Console
 int run_graph(const Arguments& arguments, Console& console) {
   Options options;
   if (!read(arguments, console, options)) return kDone;
-  const base::Stopwatch clock;
-  if (!options.onnx.path.empty()) return draw_operators(options, clock, console);
-  const Destination destination(options, "prototext", "graph.txt");
-  const GeneratedGraph generated = verbs::generate_graph(options.request);
-  report(console, generated.warnings.all());
-  destination.write(Writer(generated, clock), verbs::title_of(generated), console);
-  return kDone;
+  return options.onnx.path.empty() ? draw_generated(options, console) : draw_operators(options, console);
 }
 
 }  // namespace orrery::verbs

@@ -4,18 +4,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "orrery/base/numbers/split_mix.h"
+
 namespace orrery::masks {
 
-// splitmix64 (Steele, Lea and Flood 2014).
-class PackRandom {
+class PackRandom : public base::SplitMix {
  public:
-  explicit PackRandom(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  using SplitMix::SplitMix;
   // From 0 to count - 1; count is far below 2^32, so that the bias does not matter.
   std::uint32_t below(std::uint32_t count) {
     return static_cast<std::uint32_t>(((next() >> 32) * std::uint64_t{count}) >> 32);
@@ -25,9 +20,6 @@ class PackRandom {
   bool accepts(double loss, double temperature) {
     return loss <= 0 || (loss < 20 * temperature && unit() < std::exp(-loss / temperature));
   }
-
- private:
-  std::uint64_t state_;
 };
 
 }  // namespace orrery::masks

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/numbers/split_mix.h"
 #include "orrery/verbs/sweep/points/memo.h"
-#include "orrery/verbs/sweep/points/mix.h"
 #include "orrery/verbs/sweep/points/point_boxes.h"
 #include "orrery/verbs/sweep/points/writer.h"
 
@@ -67,7 +67,7 @@ class BranchAndBound {
     const std::size_t size = answer_.points.size();
     std::vector<base::Overrides> sample;
     for (std::size_t i = 0; i < kSample && i < size; ++i) {
-      const std::size_t at = i == 0 ? 0 : i == 1 ? size - 1 : mixed(i) % size;
+      const std::size_t at = i == 0 ? 0 : i == 1 ? size - 1 : base::SplitMix(i).next() % size;
       sample.push_back(study_.at(answer_.points.number(at)));
     }
     engine_.verify(sample);

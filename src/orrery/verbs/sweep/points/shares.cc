@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/verbs/sweep/points/mix.h"
+#include "orrery/base/numbers/split_mix.h"
 
 namespace orrery::sweep {
 namespace {
@@ -62,7 +62,7 @@ bool Dealer::takes(Point point) {
   const double place = std::floor(2 * efforts_.of(point)) + kClasses / 2;
   const std::size_t of_class = place <= 0 ? 0 : place >= kClasses ? kClasses - 1 : static_cast<std::size_t>(place);
   const std::uint64_t card = dealt_[of_class]++;
-  const std::uint64_t begins = mixed(card / shard_.parts * kClasses + of_class);
+  const std::uint64_t begins = base::SplitMix(card / shard_.parts * kClasses + of_class).next();
   return (card % shard_.parts + begins % shard_.parts) % shard_.parts == shard_.part - 1;
 }
 
