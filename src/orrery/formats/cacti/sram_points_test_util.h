@@ -13,6 +13,7 @@
 
 #include "orrery/base/numbers/count.h"
 #include "orrery/describe/energy/sram/sram.h"
+#include "orrery/describe/energy/sram/sram_rules.h"
 #include "orrery/formats/cacti/cacti_errors.h"
 #include "orrery/formats/cacti/cacti_table.h"
 #include "orrery/formats/yaml/node.h"
@@ -21,7 +22,7 @@ namespace orrery::formats::cacti {
 
 inline const std::string kSourceDirectory = ORRERY_SOURCE_DIR;
 inline constexpr base::Count kKi = 1024;
-inline constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
+using energy::kTechnologies;
 inline constexpr std::array<const char*, 4> kFigureNames{"read", "write", "leakage", "area"};
 
 inline const energy::SramSurfaces& catalogue_surfaces() {

@@ -1,7 +1,6 @@
 #include "orrery/describe/energy/sram/sram_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 namespace orrery::energy {
 namespace {
 
-constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};
 constexpr double kNarrowestBits = 8;  // CACTI's own narrowest word
 constexpr double kUsualBanks = 2;     // those that Timeloop's front end gives a storage without `n_banks`
 constexpr double kDepthPower = 0.78;

@@ -16,6 +16,7 @@
 // they reproduce.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ namespace orrery::energy {
 // The least that CACTI is asked for.
 inline constexpr int kSramLeastBits = 32;
 inline constexpr int kSramLeastWords = 64;  // a bank
+inline constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};  // nm
 
 struct SramDescription {
   double technology_nm = 0;
