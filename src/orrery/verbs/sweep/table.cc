@@ -131,7 +131,7 @@ std::string sweep_table(const SweepAnswer& answer) {
     if (answer.ranking.best[o] != Ranking::kNone)
       best.emplace_back("best " + answer.study.objectives[o].name, answer.ranking.best[o]);
   if (!best.empty()) out += "\n" + rows_of(answer, best);
-  out += all_points(answer);
+  if (answer.ranking.ranked > 0) out += all_points(answer);
   if (answer.study.objectives.size() > 1 && answer.ranking.pareto.size() > 1) {
     // Points with the same figures stand behind each other; the first one stands for all.
     std::vector<std::pair<std::string, std::size_t>> front;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/compat.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/quiet_console.h"
@@ -223,7 +224,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.settings(options.overrides,
                 "Override any field (repeatable). Of the model: model.layers=30, model.hidden=8192; of the plan: "
                 "plan.lora_rank=16, plan.reduce_fp32=true, plan.overlap.dp=1; of the system: "
-                "system.accelerator.memory=64GB, system.accelerator.bandwidth=25e9; of a chip: arch.PE.meshX=64. All "
+                "system.accelerator.memory=64GB, system.networks.1.bandwidth=25e9; of a chip: arch.PE.meshX=64. All "
                 "paths: docs/model/cluster.md");
   declare_named_fields(line, options.overrides);
   declare_plan(line, request);
