@@ -87,8 +87,8 @@ std::string all_points(const SweepAnswer& answer) {
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::pair<std::string, std::size_t>> rows;
   for (const auto& [cost, at] : order)
-    rows.emplace_back(std::isfinite(cost) ? fmt::format("{}", rows.size() + 1) : std::string(store::name(points.status(at))),
-                      at);
+    rows.emplace_back(
+        std::isfinite(cost) ? fmt::format("{}", rows.size() + 1) : std::string(store::name(points.status(at))), at);
   return fmt::format("\nevery point, by {}\n\n{}", answer.study.objectives[0].name, rows_of(answer, rows));
 }
 
