@@ -89,7 +89,11 @@ std::string all_points(const SweepAnswer& answer) {
   for (const auto& [cost, at] : order)
     rows.emplace_back(
         std::isfinite(cost) ? fmt::format("{}", rows.size() + 1) : std::string(store::name(points.status(at))), at);
-  return fmt::format("\nevery point, by {}\n\n{}", answer.study.objectives[0].name, rows_of(answer, rows));
+  const bool pruned = std::any_of(order.begin(), order.end(), [&](const auto& each) {
+    return points.status(each.second) == store::Status::kPruned;
+  });
+  return fmt::format("\nevery point, by {}\n\n{}{}", answer.study.objectives[0].name, rows_of(answer, rows),
+                     pruned ? "pruned: cannot be the best; `--all` evaluates these, too\n" : "");
 }
 
 // The values of the first point that was refused, and the first line of the reason.
