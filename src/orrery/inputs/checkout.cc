@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kNormalised = "_NOs";
+constexpr std::size_t kMostFolders = 400;  // that are looked at for tables
 constexpr const char* kScripted[] = {"KQV", "KTQ", "VScores", "Out", "FF1", "FF2", "softmax", "layernorm"};
 
 bool is_file(const fs::path& path) {
@@ -97,10 +98,13 @@ fs::path partner_of(const fs::path& system) {
 }
 
 // The chip that is meant where none is named: the one with a partner for normalisations, `arch.yaml`, or the only one.
+bool is_usual(const Layout& layout, const fs::path& system) {
+  return is_file(partner_of(system)) || system.filename() == "arch.yaml" || layout.systems.size() == 1;
+}
+
 fs::path usual_system(const Layout& layout) {
   for (const fs::path& system : layout.systems)
-    if (is_file(partner_of(system)) || system.filename() == "arch.yaml") return system;
-  if (layout.systems.size() == 1) return layout.systems[0];
+    if (is_usual(layout, system)) return system;
   std::vector<std::string> words;
   for (const fs::path& system : layout.systems) words.push_back(word_of(system));
   base::fail("O1107", fmt::format("`{}` describes {} chips", layout.chips.string(), words.size()), {},
@@ -202,8 +206,9 @@ std::vector<std::string> tables_around(const Layout& layout, const std::vector<s
     if (std::error_code ignored; is_folder(neighbour) && !fs::equivalent(neighbour, layout.folder, ignored))
       for (fs::path& inside : entries(neighbour)) around.push_back(std::move(inside));
   std::vector<std::string> out;
+  std::size_t looked_at = 0;
   for (const fs::path& one : around) {
-    if (!is_folder(one)) continue;
+    if (!is_folder(one) || ++looked_at > kMostFolders) continue;
     const std::set<std::string> classes = classes_in(one);
     if (std::any_of(classes.begin(), classes.end(), [&](const std::string& name) { return names_class(text, name); }))
       out.push_back(one.lexically_normal().string());
@@ -222,8 +227,9 @@ struct Words {
 Words sorted_words(const Layout& layout, const std::vector<std::string>& words) {
   Words out;
   for (const std::string& word : words) {
-    const auto system = std::find_if(layout.systems.begin(), layout.systems.end(),
-                                     [&](const fs::path& one) { return word_of(one) == word; });
+    const auto system = std::find_if(layout.systems.begin(), layout.systems.end(), [&](const fs::path& one) {
+      return word_of(one) == word && !word.ends_with(kNormalised);
+    });
     if (fs::path file = layer_file(layout, word); !file.empty())
       out.layers.push_back(std::move(file));
     else if (system != layout.systems.end())
@@ -259,8 +265,8 @@ void take_template(const Layout& layout, const Words& words, DocumentRequest& re
 
 // Layers and the chips that they run on.
 void take_layers(const Layout& layout, const Words& words, DocumentRequest& request, Checkout& out) {
-  const bool usual = words.system.empty();
-  const fs::path system = usual ? usual_system(layout) : words.system;
+  const fs::path system = words.system.empty() ? usual_system(layout) : words.system;
+  const bool usual = is_usual(layout, system);
   const fs::path other = partner_of(system);
   std::vector<std::string> products, normalisations;
   for (const fs::path& layer : words.layers) {
