@@ -359,7 +359,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   }
   if (static_cast<int>(csv) + static_cast<int>(latex) + static_cast<int>(console.json) > 1)
     misuse("O1103", "`--csv`, `--latex` and `--json` exclude each other", "give one of them");
-  set_table_form(csv ? TableForm::kCsv : latex ? TableForm::kLatex : TableForm::kText);
+  if (csv || latex) set_table_form(csv ? TableForm::kCsv : TableForm::kLatex);
   const char* setting = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
   console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
   if (const CLI::Option* forced = app_->get_option_no_throw("--force")) console.force = forced->count() > 0;

@@ -19,6 +19,7 @@
 #include "orrery/inputs/catalogue/class_hints.h"
 #include "orrery/inputs/catalogue/dimension_names.h"
 #include "orrery/inputs/layers/evaluate_layer.h"
+#include "orrery/present/table_form.h"
 #include "orrery/program/verbs.h"
 #include "orrery/program/write_for.h"
 
@@ -79,6 +80,7 @@ void end_on_signals(const std::vector<std::string>& arguments) {
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
   Console console{out, err, terminal, terminal, false, asks_for_json(arguments)};
+  set_table_form(TableForm::kText);
   try {
     const int code = act(arguments, console);
     out.flush();
