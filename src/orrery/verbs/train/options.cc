@@ -154,12 +154,6 @@ void declare_named_fields(CommandLine& line, base::Overrides& set) {
                         "write `--lora 16`");
                add("--lora", "plan.lora_rank", text);
              });
-  line.meant("--qlora", "RANK", "Not modelled (frozen matrices in 4 bits); says what is", [](const std::string& rank) {
-    misuse("O1102", "`--qlora`: frozen matrices of 4 bits are not modelled; they have the width of `--precision`",
-           fmt::format("`--lora {}` has the same adapters; of its memory, subtract 1.5 bytes a parameter of the model, "
-                       "split as the plan splits it",
-                       rank));
-  });
   line.meant_each("--offload", "NAME[=SHARE][,NAME]",
                   "activations, optimizer: what lies in the host's memory, all of it or a share", true,
                   [add](const std::string& text) {
@@ -176,7 +170,7 @@ void declare_named_fields(CommandLine& line, base::Overrides& set) {
                if (!rest.empty() || !(value > 0))
                  misuse("O1102", fmt::format("--price: `{}` is not a number of dollars above 0", text),
                         "write `--price 2.5`");
-               add("--price", "system.accelerator.price", text + " USD/h");
+               add("--price", "system.accelerator.price", text + "USD/h");
              });
 }
 
@@ -227,6 +221,9 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
                 "system.accelerator.memory=64GB, system.networks.1.bandwidth=25e9; of a chip: arch.PE.meshX=64. All "
                 "paths: docs/model/cluster.md");
   declare_named_fields(line, options.overrides);
+  bool four_bits = false;
+  std::string rank;
+  line.text_or_none("--qlora", four_bits, rank, "RANK", "Not modelled (frozen matrices in 4 bits); says what is");
   declare_plan(line, request);
   line.text("--plan", request.plan_file, "FILE", "Take what is not given from this file, as `-o` writes it");
   line.text("--plans", options.plans, "FILE|-",
@@ -244,6 +241,11 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
+  if (four_bits)
+    misuse("O1102", "`--qlora`: frozen matrices of 4 bits are not modelled; they have the width of `--precision`",
+           fmt::format("`--lora {}` has the same adapters; of its memory, subtract 1.5 bytes a parameter of the model, "
+                       "split as the plan splits it",
+                       rank.empty() ? "16" : rank));
   if (request.plans.front && request.plans.objective.size() < 2)
     misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
            "name two or more, such as `--pareto time,memory`, or give `--objective` one");
