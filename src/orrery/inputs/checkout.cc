@@ -308,6 +308,14 @@ Checkout enter_checkout(DocumentRequest& request, bool with_layers) {
     rest.erase(word);
     break;
   }
+  // As run.py in its folder, which is given the layer alone.
+  const auto bare = [](const std::string& word) { return !is_file(word) && !is_folder(word); };
+  if (!out.found && request.chips.empty() && std::any_of(rest.begin(), rest.end(), bare)) {
+    layout = layout_of(".");
+    out.found = layout.known() && std::any_of(rest.begin(), rest.end(), [&](const std::string& word) {
+                  return bare(word) && !layer_file(layout, word).empty();
+                });
+  }
   if (!out.found) return out;
   Words words = sorted_words(layout, rest);
   out.level = level_of(layout, words);

@@ -20,8 +20,9 @@ struct Checkout {
 // Puts into `request.files` what the folder's run.py reads, in place of the folder and of the words beside it that name
 // its layers (`KTQ`, `vgg/vggL1`; `all` or none: those that run.py knows) or another of its chips (`eyeriss`): the chip
 // and constraints of products, and those that end in `_NOs` for normalisations. Estimation tables of the folder and of
-// its neighbours are added unless the request has some. `with_layers`: without a word, all layers are taken. A request
-// without such a folder stays as it is. Throws InputError O1106, O1107 for words that name nothing, or too much.
+// its neighbours are added unless the request has some. `with_layers`: without a word, all layers are taken. Where
+// neither a folder nor a chip is named, a word may name a layer of the working directory. Any other request stays as it
+// is. Throws InputError O1106, O1107 for words that name nothing, or too much.
 Checkout enter_checkout(DocumentRequest& request, bool with_layers);
 
 // A folder below this one that enter_checkout() takes; or "".

@@ -102,8 +102,8 @@ std::string energy_table(const std::vector<energy::EstimatedComponent>& componen
   std::string out = text(table) + "\n" + sources.list() + "\n";
   out += fmt::format("area of all instances: {:g} mm^2\n", total_area_um2(components) / 1e6);
   out +=
-      "off its tool: two thirds of such figures are at most that far from what the tool prints that is imitated "
-      "(CACTI), where that was measured; silicon was not\n"
+      "off its tool: two thirds of such figures are at most that far from what the imitated tool (CACTI) prints, where "
+      "that was measured; it says nothing of silicon\n"
       "claim: accuracy on Accelergy's scale, by which one estimator goes before another; no measured error\n";
   return out;
 }
