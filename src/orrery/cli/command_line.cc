@@ -21,6 +21,7 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
 #include "orrery/cli/number_text.h"
+#include "orrery/present/table_form.h"
 
 namespace orrery::verbs {
 namespace {
@@ -341,6 +342,9 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   bool force = false;
   if (writes_ && app_->get_option_no_throw("--force") == nullptr) toggle("--force", force, "Overwrite what is there");
   toggle("--json", console.json, "Print one JSON document");
+  bool csv = false, latex = false;
+  toggle("--csv", csv, "Print the answer's tables alone, as CSV");
+  toggle("--latex", latex, "Print them as LaTeX");
   toggle("--quiet,-q", console.quiet, "No warnings, no progress");
   toggle("--no-color", no_color, "No colours (also where NO_COLOR is set and not empty)");
   if (!draws_)
@@ -353,6 +357,9 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
     console.out << app_->help();
     return false;
   }
+  if (static_cast<int>(csv) + static_cast<int>(latex) + static_cast<int>(console.json) > 1)
+    misuse("O1103", "`--csv`, `--latex` and `--json` exclude each other", "give one of them");
+  if (csv || latex) set_table_form(csv ? TableForm::kCsv : TableForm::kLatex);
   const char* setting = std::getenv("NO_COLOR");  // no-color.org: counts when present and not empty
   console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
   if (const CLI::Option* forced = app_->get_option_no_throw("--force")) console.force = forced->count() > 0;

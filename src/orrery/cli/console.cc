@@ -2,11 +2,12 @@
 
 #include "orrery/present/diagnostic_text.h"
 #include "orrery/present/error_json.h"
+#include "orrery/present/table_form.h"
 
 namespace orrery::verbs {
 
 void print(const Console& console, const std::string& text) {
-  console.out << verbs::printable_text(text);
+  console.out << verbs::printable_text(table_form() == TableForm::kText ? text : only_tables(text));
 }
 
 void report(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {

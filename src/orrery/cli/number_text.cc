@@ -16,7 +16,8 @@ namespace {
 double scaled(const std::string& text, std::initializer_list<const char*> units, int usual) {
   const auto [value, rest] = decimal(text);
   const std::string unit = rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
-  int power = unit.empty() ? usual : -1, at = 0;
+  const bool exponent = text.find_first_of("eE") < text.size() - rest.size();  // of `25e9` the unit is the least
+  int power = !unit.empty() ? -1 : exponent ? 0 : usual, at = 0;
   for (const char* known : units) {
     if (unit == known) power = at;
     ++at;

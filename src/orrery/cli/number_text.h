@@ -18,10 +18,12 @@ std::size_t amount_of_memory(const std::string& text);
 // "300e9", "1.4T": a number from 1 on, thousands, millions, 1e9s or 1e12s by K, M, B or T. 0: none.
 double amount_of_tokens(const std::string& text);
 
-// Hz of "1GHz", "500 MHz"; a number without a unit counts in GHz. 0: none that is above 0 and finite.
+// Hz of "1GHz", "500 MHz", "25e6"; a number without a unit or an exponent counts in GHz. 0: none that is above 0 and
+// finite.
 double frequency(const std::string& text);
 
-// Bytes a second of "128GB/s", "1.5 TB/s"; a number without a unit counts in GB/s; infinity of "unlimited". 0: none.
+// Bytes a second of "128GB/s", "1.5 TB/s", "25e9"; a number without a unit or an exponent counts in GB/s; infinity of
+// "unlimited". 0: none.
 double bandwidth(const std::string& text);
 
 }  // namespace orrery::verbs

@@ -1,6 +1,7 @@
 #include "orrery/cli/shared_options.h"
 
 #include "orrery/cli/compat.h"
+#include "orrery/inputs/catalogue/precisions.h"
 
 namespace orrery::verbs {
 namespace {
@@ -35,6 +36,8 @@ void declare_search(CommandLine& line, base::Limits& limits, const std::string& 
 
 void declare_chips(CommandLine& line, DocumentRequest& documents) {
   line.texts("--chip", documents.chips, "NAME|FILE", "Chip from the catalogue, or its file (repeatable)");
+  line.meant("--precision", "NAME", "Number format of a chip that has several, such as near-h100: tf32, bf16, fp8",
+             [&documents](const std::string& name) { choose_precision(documents.chips, name, documents.overrides); });
 }
 
 void declare_estimation(CommandLine& line, DocumentRequest& documents) {
@@ -43,7 +46,10 @@ void declare_estimation(CommandLine& line, DocumentRequest& documents) {
              "Folder of Accelergy's estimation tables, for chips without an ERT (repeatable)");
   line.text("--cacti", documents.estimators.cacti, "PATH",
             "CACTI 7's executable, used for SRAMs instead of the built-in table");
-  line.settings(documents.overrides, "Override any input field, such as variables.SEQ_LENGTH=512 (repeatable)");
+  line.settings(documents.overrides,
+                "Override any field of the files (repeatable): variables.SEQ_LENGTH=512; a component's attribute, "
+                "arch.Scratchpad.depth=65536; a mesh, arch.PERows.meshY=32; constraints, "
+                "arch.PERows.constraints.spatial.factors=[D=16]; problem.instance.L=512");
   line.meant_each("--compat", "NAME[,NAME]",
                   "Reproduce an original, defects included: timeloop or factorflow; accelergy-0.4 (repeatable)", true,
                   [&documents](const std::string& name) { choose_compat(name, documents); });

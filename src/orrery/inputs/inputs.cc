@@ -13,6 +13,7 @@
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/yaml/node.h"
+#include "orrery/inputs/checkout.h"
 #include "orrery/inputs/file_kinds.h"
 
 namespace orrery::verbs {
@@ -74,7 +75,9 @@ void refuse_folder(const std::string& folder, const std::error_code& error, cons
   const std::vector<std::string> named(others.begin(),
                                        others.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, others.size())));
   empty.note(fmt::format("it holds `{}`{}", fmt::join(named, "`, `"), others.size() > kNamed ? ", ..." : ""));
-  empty.hint("name the folder in which they lie, or the files themselves");
+  const std::string below = checkout_below(folder);
+  empty.hint(below.empty() ? "name the folder in which they lie, or the files themselves"
+                           : fmt::format("name one of the folders below, and a layer: `{} KTQ`", below));
 }
 
 // Folders replaced by the YAML files that lie in them, in the order of their names; folders below are not entered.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/present/table_form.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -24,6 +26,7 @@ std::string energy_uj(double energy_pj) {
   return uj > 0 && uj < 0.01 ? fmt::format("{:.3g}", uj) : fmt::format("{:.2f}", uj);
 }
 std::string energy_with_unit(double energy_pj) {
+  if (energy_pj >= 1e13) return fmt::format("{:.2f} J", energy_pj / 1e12);
   if (energy_pj == 0 || energy_pj >= 1e4) return fmt::format("{:.2f} uJ", energy_pj / 1e6);
   return energy_pj >= 10 ? fmt::format("{:.2f} nJ", energy_pj / 1e3) : fmt::format("{:.3g} pJ", energy_pj);
 }
@@ -35,6 +38,7 @@ std::string percent(double share) {
 }
 
 std::string text(const Table& table) {
+  if (table_form() != TableForm::kText) return marked_table(table);
   std::vector<std::size_t> widths;
   const auto widen = [&](const std::vector<std::string>& row) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -19,6 +19,7 @@
 #include "orrery/inputs/catalogue/class_hints.h"
 #include "orrery/inputs/catalogue/dimension_names.h"
 #include "orrery/inputs/layers/evaluate_layer.h"
+#include "orrery/present/table_form.h"
 #include "orrery/program/verbs.h"
 #include "orrery/program/write_for.h"
 
@@ -40,6 +41,12 @@ int act(const std::vector<std::string>& arguments, Console& console) {
     names.emplace_back(verb.name);
   }
   if (first == "write-for") return write_for({arguments.begin() + 1, arguments.end()}, console);
+  // Generation and its costs are asked of several verbs.
+  for (const char* served : {"serve", "serving", "infer", "inference", "decode", "prefill"})
+    if (first == served)
+      misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
+             "one token of a model on a chip: `orrery map --chip NAME --model NAME --phase decode --cache N`; on many: "
+             "`orrery graph decode`, for `orrery place`; a model that generates here: `orrery tune generate`");
   if (!first.empty() && first[0] == '-')
     misuse("O1101", fmt::format("`{}` is given where a verb is expected", first), "see `orrery --help`");
   misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
@@ -73,6 +80,7 @@ void end_on_signals(const std::vector<std::string>& arguments) {
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
   Console console{out, err, terminal, terminal, false, asks_for_json(arguments)};
+  set_table_form(TableForm::kText);
   try {
     const int code = act(arguments, console);
     out.flush();

@@ -17,7 +17,8 @@ struct DramType {
   std::string source;
 };
 
-// Knows class `DRAM`: attribute `type` (the first of the types, where it is missing) and `width` in bits.
+// Knows class `DRAM`: attribute `type` (the first of the types, where it is missing), or a figure of the description's
+// own, `pj_per_bit`, and `width` in bits.
 class Dram : public Estimator {
  public:
   explicit Dram(std::vector<DramType> types) : types_(std::move(types)) {}

@@ -340,16 +340,25 @@ TEST(Dram, EnergyIsPerBitOfTheType) {
   EXPECT_EQ(answer(dram, "DRAM", {{"width", whole(64)}}, "").value, 0);
   EXPECT_EQ(answer(dram, "DRAM", {{"width", whole(64)}}, "read").source,
             "LPDDR4 8 pJ/bit x 64 bit (Accelergy's CACTI plug-in; type not given)");
-  const std::vector<std::pair<const char*, double>> types{
-      {"LPDDR4", 8}, {"LPDDR", 40}, {"DDR3", 70}, {"GDDR5", 14}, {"HBM2", 3.9}};
+  const std::vector<std::pair<const char*, double>> types{{"LPDDR4", 8}, {"LPDDR", 40},  {"DDR3", 70}, {"GDDR5", 14},
+                                                          {"HBM2", 3.9}, {"GDDR6", 7.5}, {"HBM2E", 6}};
   for (const auto& [type, energy] : types)
     EXPECT_EQ(answer(dram, "DRAM", {{"type", word(type)}, {"width", whole(1)}}, "write").value, energy) << type;
+}
+
+TEST(Dram, AFigureOfItsOwnHasTheLastWord) {
+  const energy::Dram dram(tables().dram);
+  EXPECT_EQ(
+      answer(dram, "DRAM", {{"type", word("LPDDR5")}, {"pj_per_bit", whole(5)}, {"width", whole(8)}}, "read").value,
+      40);
+  EXPECT_EQ(refused(dram, "DRAM", {{"pj_per_bit", whole(0)}, {"width", whole(8)}}, "read"),
+            "`pj_per_bit` is not a positive number, but `0`");
 }
 
 TEST(Dram, OtherTypesAreRefusedWithThoseKnown) {
   const energy::Dram dram(tables().dram);
   EXPECT_EQ(refused(dram, "DRAM", {{"type", word("HMC")}, {"width", whole(64)}}, "leak"),
-            "has no energy per bit of type `HMC`; it knows LPDDR4, LPDDR, DDR3, GDDR5, HBM2");
+            "has no energy per bit of type `HMC`; it knows LPDDR4, LPDDR, DDR3, GDDR5, HBM2, GDDR6, GDDR6X, HBM2E");
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("lpddr4")}, {"width", whole(64)}}, "read"),
               HasSubstr("did you mean `LPDDR4`?"));
   EXPECT_THAT(refused(dram, "DRAM", {{"type", word("DDR4")}, {"width", whole(64)}}, "read"), HasSubstr("`DDR4`"));

@@ -14,7 +14,7 @@ namespace {
 
 using formats::yaml::Node;
 
-const std::vector<std::string> kKeys = {"title", "description", "normalisation", "sources", "figures"};
+const std::vector<std::string> kKeys = {"title", "description", "normalisation", "precisions", "sources", "figures"};
 
 const Node* top_level(const std::vector<Node>& documents, std::string_view key) {
   for (const Node& document : documents)

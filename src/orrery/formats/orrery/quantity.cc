@@ -45,6 +45,7 @@ std::optional<double> quantity(std::string_view text, Unit unit) {
   if (failure != std::errc() || !std::isfinite(value)) return std::nullopt;
   const std::string_view written = base::trimmed(text.substr(static_cast<std::size_t>(end - text.data())), " ");
   if (unit == Unit::kNone) return written.empty() ? std::optional(value) : std::nullopt;
+  if (written.empty() && text.find_first_of("eE") != std::string_view::npos) return value;
   const auto scaled = [&](std::string_view base, double factor) -> std::optional<double> {
     if (!written.ends_with(base)) return std::nullopt;
     const std::string_view prefix = written.substr(0, written.size() - base.size());

@@ -15,8 +15,9 @@ std::string_view name(Unit unit);
 // An example to put before somebody who wrote something else: "312 TFLOP/s".
 std::string_view example(Unit unit);
 
-// In base units (FLOP/s, bytes, bytes/s, seconds, watts, dollars/h). A unit is demanded, and the right one; prefixes
-// n, u, m, k, M, G, T, P and Ki, Mi, Gi, Ti are understood, bit/s too (8 of them are a B/s). Nothing where the text is
+// In base units (FLOP/s, bytes, bytes/s, seconds, watts, dollars/h). A unit is demanded, and the right one, but of a
+// number with an exponent, `25e9`, which is in base units; prefixes n, u, m, k, M, G, T, P and Ki, Mi, Gi, Ti are
+// understood, bit/s too (8 of them are a B/s). Nothing where the text is
 // no such quantity or not finite.
 std::optional<double> quantity(std::string_view text, Unit unit);
 

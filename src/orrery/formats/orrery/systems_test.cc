@@ -230,6 +230,8 @@ TEST(Quantity, TakesPrefixesAndRefusesEverythingElse) {
   EXPECT_EQ(quantity("800 Gbit/s", Unit::kBytesPerSecond), 100e9);
   EXPECT_EQ(quantity("5 s", Unit::kSeconds), 5);
   EXPECT_EQ(quantity("0.5", Unit::kNone), 0.5);
+  EXPECT_EQ(quantity("25e9", Unit::kBytesPerSecond), 25e9) << "an exponent is of base units";
+  EXPECT_FALSE(quantity("25", Unit::kBytesPerSecond));
   for (const char* text : {"", "s", "1 m", "1 Es", "1 s s", "inf s", "0x10 s", "1e999 s", "1 GGs"})
     EXPECT_FALSE(quantity(text, Unit::kSeconds)) << text;
 }

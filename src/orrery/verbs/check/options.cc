@@ -1,4 +1,5 @@
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/checkout.h"
 #include "orrery/verbs/check/json.h"
 
 #include <filesystem>
@@ -9,7 +10,9 @@
 namespace orrery::verbs {
 namespace {
 
-bool read(const Arguments& arguments, Console& console, CheckRequest& request) {
+// `normalisations`: documents of a second chip, which are a question of their own.
+bool read(const Arguments& arguments, Console& console, CheckRequest& request,
+          std::vector<std::string>& normalisations) {
   CommandLine line("check", "Read files, say what they are and what is wrong with them",
                    "orrery check arch.yaml constraints.yaml KTQ.yaml");
   line.words("FILES", request.files,
@@ -17,14 +20,17 @@ bool read(const Arguments& arguments, Console& console, CheckRequest& request) {
   declare_ignored(line, request.ignored);
   declare_templates(line, request);
   declare_estimation(line, request);
-  return line.read(arguments, console);
+  if (!line.read(arguments, console)) return false;
+  normalisations = enter_checkout(request, true).normalisations;
+  return true;
 }
 
 }  // namespace
 
 int run_check(const Arguments& arguments, Console& console) {
   CheckRequest request;
-  if (!read(arguments, console, request)) return kDone;
+  std::vector<std::string> normalisations;
+  if (!read(arguments, console, request, normalisations)) return kDone;
   // Studies first: they name files of their own.
   std::vector<std::string> studies;
   std::erase_if(request.files, [&](const std::string& name) {
@@ -35,20 +41,26 @@ int run_check(const Arguments& arguments, Console& console) {
     if (study) studies.push_back(*study);
     return study.has_value();
   });
-  return run_verb<Checked>(console, {.answer =
-                                         [&](Run&) {
-                                           Checked checked;
-                                           if (!request.files.empty() || studies.empty()) checked = check(request);
-                                           checked.contents.insert(checked.contents.begin(), studies.begin(),
-                                                                   studies.end());
-                                           return checked;
-                                         },
-                                     .document = check_document,
-                                     .table =
-                                         [](const Checked& checked) {
-                                           return fmt::format("{}{}ok\n", fmt::join(checked.contents, "\n"),
-                                                              checked.contents.empty() ? "" : "\n");
-                                         }});
+  return run_verb<Checked>(
+      console, {.answer =
+                    [&](Run&) {
+                      Checked checked;
+                      if (!request.files.empty() || studies.empty()) checked = check(request);
+                      if (!normalisations.empty()) {
+                        request.files = normalisations;
+                        const Checked more = check(request);
+                        checked.contents.insert(checked.contents.end(), more.contents.begin(), more.contents.end());
+                        checked.warnings.append(more.warnings);
+                      }
+                      checked.contents.insert(checked.contents.begin(), studies.begin(), studies.end());
+                      return checked;
+                    },
+                .document = check_document,
+                .table =
+                    [](const Checked& checked) {
+                      return fmt::format("{}{}ok\n", fmt::join(checked.contents, "\n"),
+                                         checked.contents.empty() ? "" : "\n");
+                    }});
 }
 
 }  // namespace orrery::verbs

@@ -2,6 +2,7 @@
 
 #include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/checkout.h"
 #include "orrery/inputs/layers/timeloop_files.h"
 #include "orrery/verbs/energy/json.h"
 #include "orrery/verbs/energy/run.h"
@@ -25,7 +26,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_estimation(line, options.request);
   declare(line, options,
           "Write ERT.yaml, ART.yaml, their summaries, flattened_architecture.yaml and result.json there");
-  return line.read(arguments, console);
+  if (!line.read(arguments, console)) return false;
+  enter_checkout(options.request, false);
+  return true;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ std::string percent_or_dash(const std::optional<double>& value) {
 std::string energy_table(const std::vector<energy::EstimatedComponent>& components) {
   Sources sources;
   Table table;
-  table.header = {"component", "count", "figure", "of one", "unit", "error (%)", "accuracy (%)", "from"};
+  table.header = {"component", "count", "figure", "of one", "unit", "off its tool (%)", "claim (0-100)", "from"};
   table.left_columns = {2, 4, 7};
   for (const energy::EstimatedComponent& component : components) {
     if (!table.rows.empty()) table.rules_before.push_back(table.rows.size());
@@ -102,8 +102,9 @@ std::string energy_table(const std::vector<energy::EstimatedComponent>& componen
   std::string out = text(table) + "\n" + sources.list() + "\n";
   out += fmt::format("area of all instances: {:g} mm^2\n", total_area_um2(components) / 1e6);
   out +=
-      "error: two thirds of such figures are at most that far from what the estimator imitates, where that was "
-      "measured; accuracy: what it claims of itself\n";
+      "off its tool: two thirds of such figures are at most that far from what the imitated tool (CACTI) prints, where "
+      "that was measured; it says nothing of silicon\n"
+      "claim: accuracy on Accelergy's scale, by which one estimator goes before another; no measured error\n";
   return out;
 }
 

@@ -19,6 +19,7 @@ std::string graph_text(const GeneratedGraph& generated) {
   for (const auto& [name, value] : generated.parameters) out += fmt::format(" {}={}", name, value);
   out += "\n";
   for (const std::string& note : generated.notes) out += "# " + note + "\n";
+  out += "# for `orrery place`, add `system { ... }` and `execution { ... }`: examples/dataflow/hyena.txt has both\n";
   return out + formats::dfmodel::write_graph(generated.graph);
 }
 

@@ -9,6 +9,7 @@
 #include "orrery/cli/shared_options.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/catalogue/model_facts.h"
+#include "orrery/present/table_form.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/help/facts_table.h"
 #include "orrery/verbs/help/verbs_json.h"
@@ -152,6 +153,14 @@ int run_catalog(const Arguments& arguments, Console& console) {
     for (const Kind& kind : kinds)
       for (const Entry& entry : kind.entries) entries.push_back({kind.name, entry});
     console.out << catalogue_document().json(entries);
+    return kDone;
+  }
+  if (table_form() != TableForm::kText) {
+    Table table;
+    table.header = {"kind", "name", "title"};
+    for (const Kind& kind : kinds)
+      for (const Entry& entry : kind.entries) table.rows.push_back({kind.name, entry.name, entry.title});
+    print(console, text(table));
     return kDone;
   }
   std::size_t width = 0;

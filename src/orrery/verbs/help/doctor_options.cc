@@ -73,7 +73,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
   if (console.json) {
     console.out << doctor_document().json({ok, findings});
   } else {
-    for (const auto& [what, value] : findings) console.out << fmt::format("{:<16}{}\n", what, value);
+    for (const auto& [what, value] : findings) print(console, fmt::format("{:<16}{}\n", what, value));
     if (ok) console.out << "all is well\n";
   }
   report(console, found.all());

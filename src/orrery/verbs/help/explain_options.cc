@@ -56,7 +56,7 @@ int run_explain(const Arguments& arguments, Console& console) {
       if (console.json)
         list.push_back({each, title, ""});
       else
-        console.out << each << ": " << title << "\n";
+        print(console, fmt::format("{}: {}\n", each, title));
     }
     if (console.json) console.out << codes_document().json(list);
     return kDone;
@@ -69,7 +69,7 @@ int run_explain(const Arguments& arguments, Console& console) {
   if (console.json)
     console.out << page_document().json({wanted, title_of(page), page});
   else
-    console.out << page;
+    print(console, page);
   return kDone;
 }
 

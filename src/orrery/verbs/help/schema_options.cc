@@ -19,7 +19,7 @@ int run_schema(const Arguments& arguments, Console& console) {
     if (console.json) {
       console.out << kinds_document().json(names);
     } else {
-      for (const std::string& name : names) console.out << name << "\n";
+      for (const std::string& name : names) print(console, name + "\n");
     }
     return kDone;
   }
@@ -28,7 +28,7 @@ int run_schema(const Arguments& arguments, Console& console) {
     base::fail("O1109", fmt::format("there is no kind of document `{}`", kind), {},
                base::did_you_mean(kind, names, fmt::format("kinds are {}", fmt::join(names, ", "))));
   }
-  console.out << schema;
+  print(console, schema);
   return kDone;
 }
 

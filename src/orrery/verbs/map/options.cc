@@ -10,12 +10,15 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
 #include "orrery/cli/quiet_console.h"
+#include "orrery/inputs/checkout.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
 
 namespace orrery::verbs {
 namespace {
+
+constexpr double kFusionSeconds = 60;
 
 struct Options : OutputFolder {
   MapRequest request;
@@ -115,19 +118,32 @@ void declare_fusion(CommandLine& line, Options& options) {
   line.offer("--fuse", {"auto"});
 }
 
+// Of a folder of Timeloop-Experiments: `orrery map transformer_gemmini KTQ Accumulator`.
+void take_checkout(MapRequest& request) {
+  Checkout checkout = enter_checkout(request, request.model.empty() && request.gemms.empty());
+  if (!checkout.found) return;
+  request.normalisations = std::move(checkout.normalisations);
+  request.counts_heads = checkout.layers > 1;  // one is as run.py prints it, a sum as hwdse_run.py adds it
+  if (!checkout.level.empty()) request.fuse.level = checkout.level;
+}
+
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("map", "The best mapping of each layer on a chip, with proof",
                    "orrery map arch.yaml ERT.yaml layers/KTQ.yaml");
-  line.words(
-      "FILES", options.request.files,
-      "Timeloop documents (YAML, templates, .cfg) in any order; each `problem` is a layer. Or an ONNX model (.onnx)");
+  line.words("FILES", options.request.files,
+             "Timeloop documents (YAML, templates, .cfg) in any order; each `problem` is a layer. Or an ONNX model "
+             "(.onnx). Or "
+             "a folder of Timeloop-Experiments and layers: `transformer_gemmini KTQ`");
   line.group("Question");
   declare_chips(line, options.request);
   line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, options.request.ignored);
   declare_like(line, options.request.like);
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
-  line.count("--seq", options.request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
+  line.count("--seq", options.request.sequence,
+             "Tokens in a sequence, of --phase decode those in the cache; default: the model's longest, at most 4096");
+  line.count("--cache", options.request.cached,
+             "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--batch", options.request.batch, "Sequences at a time; default 1");
   line.meant("--phase", "NAME",
              "Phase of a model: prefill (default), decode (one token after a cache), verify (drafted tokens)",
@@ -138,8 +154,6 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                         base::did_you_mean(text, names, fmt::format("phases are {}", fmt::join(names, ", "))));
                options.request.phase = text;
              });
-  line.count("--cache", options.request.cached,
-             "Tokens in the cache of --phase, the new ones included; default: as --seq");
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");
   line.toggle("--logits", options.request.logits, "Map a model's logits as well, at every new token");
   declare_fusion(line, options);
@@ -175,11 +189,14 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   base::Limits& limits = options.request.search.limits;
   declare_search(
       line, limits, "Threads; they change the time only; default: as the mapper's settings say, else 1",
-      "Seconds for each layer, with --fuse auto for all sides together; the best so far is printed with its gap");
+      "Seconds for each layer, with --fuse auto for all sides together (default then: 60); the best so far is printed "
+      "with its gap");
   line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
-  return line.read(with_long_names(arguments), console);
+  if (!line.read(with_long_names(arguments), console)) return false;
+  take_checkout(options.request);
+  return true;
 }
 
 // The unit in which `objective` is reported, as of Certificate::lower_bound.
@@ -216,6 +233,8 @@ int run_map(const Arguments& arguments, Console& console) {
   if (!read(arguments, console, options)) return kDone;
   require_alone(options.request.search);
   MapRequest& request = options.request;
+  // Without a limit the first of many sides may take all the time that somebody waits.
+  if (options.choose_fusion && request.search.limits.seconds <= 0) request.search.limits.seconds = kFusionSeconds;
   request.search.model = request.compat.defects;
   return run_mapping(console, request, options, true, [&](Run& run) {
     request.interruptible = run.interruptible();

@@ -20,9 +20,12 @@ struct Gemm {
 };
 
 struct MapRequest : DocumentRequest {
-  std::string model;                 // catalogue name or path; empty: the files' problems
-  std::vector<std::string> ignored;  // keys of its config.json to leave out of account
-  std::string like;                  // a `model_type` to read its config.json as
+  std::vector<std::string> normalisations;  // files: a chip that runs normalisations in place of the other files', and
+                                            // layers of it
+  bool counts_heads = false;                // layers of files that run once a head count `variables.HEADS` times
+  std::string model;                        // catalogue name or path; empty: the files' problems
+  std::vector<std::string> ignored;         // keys of its config.json to leave out of account
+  std::string like;                         // a `model_type` to read its config.json as
   std::optional<base::Count> sequence, batch;
   std::string phase;                           // "prefill" (or empty), "decode" or "verify"
   std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--quiet", "-q",     "--no-color",
                                     "--force", "--help",      "-h",        "--mix",   "--live", "--ignore-heads",
-                                    "--table", "--imperfect", "--summary", "--slurm"};
+                                    "--table", "--imperfect", "--summary", "--slurm", "--csv",  "--latex"};
 constexpr const char* kValued[] = {"--vary",    "--where",      "--budget",    "--objectives", "--store",
                                    "--shard",   "--export",     "--svg",       "--title",      "--threads",
                                    "-j",        "--stop-after", "-o",          "--output",     "--parts",
@@ -226,7 +226,7 @@ Arguments shard_arguments(const Arguments& arguments) {
   };
   Arguments out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (is_own(arguments[i], {"--slurm", "--json", "--quiet", "-q", "--force"})) continue;
+    if (is_own(arguments[i], {"--slurm", "--json", "--csv", "--latex", "--quiet", "-q", "--force"})) continue;
     if (is_own(arguments[i], {"--parts", "--store", "-o", "--output", "--export", "--svg"})) {
       if (arguments[i].find('=') == std::string::npos) ++i;
       continue;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -20,17 +21,27 @@ using store::Figure;
 using sweep::Ranking;
 using sweep::SweepAnswer;
 
-constexpr std::size_t kMostFront = 20;
+constexpr std::size_t kMostListed = 20;  // of the front, and of all points
 
 struct Shown {
   Figure figure;
   const char* heading;
   double unit;
 };
-constexpr Shown kShown[] = {{Figure::kEnergy, "energy (uJ)", 1e6}, {Figure::kCycles, "cycles", 1},
-                            {Figure::kEdp, "EDP (J*cycle)", 1},    {Figure::kUtilization, "util. (%)", 0.01},
-                            {Figure::kArea, "area (mm^2)", 1e6},   {Figure::kSeconds, "seconds", 1},
-                            {Figure::kDollars, "dollars", 1},      {Figure::kPower, "power (W)", 1}};
+constexpr Shown kShown[] = {{Figure::kEnergy, "energy", 1},      {Figure::kCycles, "cycles", 1},
+                            {Figure::kEdp, "EDP (J*cycle)", 1},  {Figure::kUtilization, "util. (%)", 0.01},
+                            {Figure::kArea, "area (mm^2)", 1e6}, {Figure::kSeconds, "seconds", 1},
+                            {Figure::kDollars, "dollars", 1},    {Figure::kPower, "power (W)", 1}};
+
+// Of an energy: as its largest value is read best, from a layer's to a training run's.
+Shown in_unit(const Shown& shown, double largest) {
+  static constexpr Shown kEnergies[] = {{Figure::kEnergy, "energy (uJ)", 1e6},
+                                        {Figure::kEnergy, "energy (J)", 1e12},
+                                        {Figure::kEnergy, "energy (kWh)", 3.6e18},
+                                        {Figure::kEnergy, "energy (GWh)", 3.6e24}};
+  if (shown.figure != Figure::kEnergy) return shown;
+  return kEnergies[largest < 1e13 ? 0 : largest < 3.6e18 ? 1 : largest < 3.6e24 ? 2 : 3];
+}
 
 std::string figure_text(const Shown& shown, double value) {
   if (std::isnan(value)) return "-";
@@ -43,22 +54,46 @@ std::string figure_text(const Shown& shown, double value) {
 std::string rows_of(const SweepAnswer& answer, const std::vector<std::pair<std::string, std::size_t>>& rows) {
   Table table;
   table.header = {""};
-  std::vector<const Shown*> columns;
+  std::vector<Shown> columns;
   const std::vector<const sweep::Axis*> axes = answer.study.axes();
   for (const sweep::Axis* axis : axes) table.header.push_back(axis->path);
-  for (const Shown& shown : kShown)
-    if (std::any_of(rows.begin(), rows.end(),
-                    [&](const auto& row) { return !std::isnan(answer.points.figures(row.second)[shown.figure]); })) {
-      columns.push_back(&shown);
-      table.header.emplace_back(shown.heading);
-    }
+  for (const Shown& shown : kShown) {
+    double largest = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& row : rows) largest = std::fmax(largest, answer.points.figures(row.second)[shown.figure]);
+    if (std::isnan(largest)) continue;
+    columns.push_back(in_unit(shown, largest));
+    table.header.emplace_back(columns.back().heading);
+  }
   for (const auto& [name, at] : rows) {
     std::vector<std::string> cells = {name};
     for (const base::Override& set : answer.study.at(answer.points.number(at))) cells.push_back(set.value);
-    for (const Shown* shown : columns) cells.push_back(figure_text(*shown, answer.points.figures(at)[shown->figure]));
+    for (const Shown& shown : columns) cells.push_back(figure_text(shown, answer.points.figures(at)[shown.figure]));
     table.rows.push_back(std::move(cells));
   }
   return text(table);
+}
+
+// All points, where they are few: the best first, then those without the figure.
+std::string all_points(const SweepAnswer& answer) {
+  const sweep::Points& points = answer.points;
+  if (points.size() < 2 || points.size() > kMostListed || answer.study.objectives.empty()) return {};
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t at = 0; at < points.size(); ++at)
+    if (points.known(at)) {
+      const double cost = sweep::costs_of(answer.study, points.figures(at))[0];
+      order.emplace_back(std::isnan(cost) ? std::numeric_limits<double>::infinity() : cost, at);
+    }
+  if (order.empty()) return {};
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::pair<std::string, std::size_t>> rows;
+  for (const auto& [cost, at] : order)
+    rows.emplace_back(
+        std::isfinite(cost) ? fmt::format("{}", rows.size() + 1) : std::string(store::name(points.status(at))), at);
+  const bool pruned = std::any_of(order.begin(), order.end(), [&](const auto& each) {
+    return points.status(each.second) == store::Status::kPruned;
+  });
+  return fmt::format("\nevery point, by {}\n\n{}{}", answer.study.objectives[0].name, rows_of(answer, rows),
+                     pruned ? "pruned: cannot be the best; `--all` evaluates these, too\n" : "");
 }
 
 // The values of the first point that was refused, and the first line of the reason.
@@ -100,6 +135,7 @@ std::string sweep_table(const SweepAnswer& answer) {
     if (answer.ranking.best[o] != Ranking::kNone)
       best.emplace_back("best " + answer.study.objectives[o].name, answer.ranking.best[o]);
   if (!best.empty()) out += "\n" + rows_of(answer, best);
+  if (answer.ranking.ranked > 0) out += all_points(answer);
   if (answer.study.objectives.size() > 1 && answer.ranking.pareto.size() > 1) {
     // Points with the same figures stand behind each other; the first one stands for all.
     std::vector<std::pair<std::string, std::size_t>> front;
@@ -112,7 +148,7 @@ std::string sweep_table(const SweepAnswer& answer) {
         continue;
       }
       before = &figures;
-      if (front.size() < kMostFront)
+      if (front.size() < kMostListed)
         front.emplace_back(fmt::format("{}", front.size() + 1), at);
       else
         ++left_out;

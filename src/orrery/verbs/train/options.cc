@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/compat.h"
 #include "orrery/cli/number_text.h"
 #include "orrery/cli/quiet_console.h"
@@ -137,6 +138,42 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
              "is none of ZeRO's stages 0 to 3");
 }
 
+// Names for what --set reaches, too.
+void declare_named_fields(CommandLine& line, base::Overrides& set) {
+  const auto add = [&set](const std::string& option, const std::string& path, const std::string& value) {
+    for (const base::Override& known : set)
+      if (known.path == path)
+        misuse("O1103", fmt::format("both `{}` and `--set {}={}`", option, path, known.value),
+               "leave one of the two out");
+    set.push_back({path, value});
+  };
+  line.meant("--lora", "RANK", "Train adapters of this rank beside frozen matrices (LoRA); default: all weights",
+             [add](const std::string& text) {
+               if (!base::parse_number<base::Count>(text, 1, 65536))
+                 misuse("O1102", fmt::format("--lora: `{}` is not a whole number from 1 to 65536", text),
+                        "write `--lora 16`");
+               add("--lora", "plan.lora_rank", text);
+             });
+  line.meant_each("--offload", "NAME[=SHARE][,NAME]",
+                  "activations, optimizer: what lies in the host's memory, all of it or a share", true,
+                  [add](const std::string& text) {
+                    const std::size_t equals = std::min(text.find('='), text.size());
+                    const std::string name = text.substr(0, equals);
+                    if (name != "activations" && name != "optimizer")
+                      misuse("O1102", fmt::format("`--offload {}` names nothing that can be offloaded", name),
+                             "write `--offload activations`, `--offload optimizer=0.5`, or both");
+                    add("--offload", "plan.offload_" + name, equals < text.size() ? text.substr(equals + 1) : "1");
+                  });
+  line.meant("--price", "USD", "US dollars of an accelerator for an hour; default: as the system's file has it",
+             [add](const std::string& text) {
+               const auto [value, rest] = decimal(text);
+               if (!rest.empty() || !(value > 0))
+                 misuse("O1102", fmt::format("--price: `{}` is not a number of dollars above 0", text),
+                        "write `--price 2.5`");
+               add("--price", "system.accelerator.price", text + "USD/h");
+             });
+}
+
 void declare_amped(CommandLine& line, TrainOptions& options) {
   line.group("AMPeD's equations");
   line.meant("--equations", "NAME", "amped: AMPeD's interface and equations", [&options](const std::string& name) {
@@ -179,7 +216,14 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.meant("--tokens", "N", "Also print the time to train on so many tokens, such as 300e9 or 1.4T",
              [&request](const std::string& text) { choose_tokens(text, request); });
   line.settings(options.overrides,
-                "Override any field: model.layers=30, plan.overlap.dp=1, arch.PE.meshX=64 of a chip (repeatable)");
+                "Override any field (repeatable). Of the model: model.layers=30, model.hidden=8192; of the plan: "
+                "plan.lora_rank=16, plan.reduce_fp32=true, plan.overlap.dp=1; of the system: "
+                "system.accelerator.memory=64GB, system.networks.1.bandwidth=25e9; of a chip: arch.PE.meshX=64. All "
+                "paths: docs/model/cluster.md");
+  declare_named_fields(line, options.overrides);
+  bool four_bits = false;
+  std::string rank;
+  line.text_or_none("--qlora", four_bits, rank, "RANK", "Not modelled (frozen matrices in 4 bits); says what is");
   declare_plan(line, request);
   line.text("--plan", request.plan_file, "FILE", "Take what is not given from this file, as `-o` writes it");
   line.text("--plans", options.plans, "FILE|-",
@@ -197,6 +241,11 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
+  if (four_bits)
+    misuse("O1102", "`--qlora`: frozen matrices of 4 bits are not modelled; they have the width of `--precision`",
+           fmt::format("`--lora {}` has the same adapters; of its memory, subtract 1.5 bytes a parameter of the model, "
+                       "split as the plan splits it",
+                       rank.empty() ? "16" : rank));
   if (request.plans.front && request.plans.objective.size() < 2)
     misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
            "name two or more, such as `--pareto time,memory`, or give `--objective` one");

@@ -12,6 +12,7 @@
 
 #include "orrery/base/text/grouped.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/present/table_form.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_map_text.h"
 
@@ -144,6 +145,15 @@ std::string near_copies(const Alike& of) {
 
 std::string plans_table(const TrainedModel& trained, const PlanAnswer& answer) {
   const std::vector<PlansColumn> columns = columns_of(trained, answer.top);
+  if (table_form() != TableForm::kText) {
+    Table table;
+    table.rows.resize(answer.top.size());
+    for (const PlansColumn& column : columns) {
+      table.header.push_back(column.head);
+      for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].push_back(column.cells[i]);
+    }
+    return text(table);
+  }
   std::vector<std::size_t> widths;
   std::size_t before_last = 0;
   for (const PlansColumn& column : columns) {

@@ -1,3 +1,4 @@
+#include "orrery/inputs/checkout.h"
 #include "orrery/verbs/map/eval/run.h"
 #include "orrery/verbs/map/results_output.h"
 
@@ -20,7 +21,9 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
-  return line.read(arguments, console);
+  if (!line.read(arguments, console)) return false;
+  enter_checkout(options.request, false);
+  return true;
 }
 
 }  // namespace

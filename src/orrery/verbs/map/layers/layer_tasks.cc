@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/inputs/catalogue/precisions.h"
 #include "orrery/inputs/file_kinds.h"
 #include "orrery/inputs/graphs/onnx_model.h"
 #include "orrery/inputs/layers/changed_tables.h"
@@ -17,7 +18,7 @@ namespace {
 
 using formats::timeloop::Documents;
 
-void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
+void layers_of_files(const MapRequest& request, const Chips& chips, const std::vector<File>& files, bool normalisation,
                      GatheredLayers& out) {
   const SplitFiles split = split_by_problem(files, request.templates);
   const std::vector<File> shared = joined(for_role(chips, workload::OperatorRole::kMatmul), split.shared);
@@ -28,12 +29,13 @@ void layers_of_files(const MapRequest& request, const Chips& chips, const std::v
     std::vector<File> all = shared;
     if (file) all.push_back(file);
     try {
-      const Documents& documents =
-          out.documents.emplace_back(Documents::gather(all, search_options(request, out), parsed(chips)));
+      const Documents& documents = out.documents.emplace_back(
+          Documents::gather(all, search_options(request, out, normalisation), parsed(chips)));
       LayerTask task;
       task.documents = &documents;
       out.tasks.push_back(std::move(task));
       out.stems.push_back(file ? stem(file->name) : "");
+      out.normalisation.push_back(normalisation);
     } catch (const base::InputError& error) {
       found.append(error.diagnostics);
     }
@@ -219,7 +221,9 @@ void gather_layers(const MapRequest& request, GatheredLayers& layers) {
   } else if (!request.gemms.empty()) {
     layers_of_gemms(request, chips, files, layers);
   } else if (request.model.empty()) {
-    layers_of_files(request, chips, files, layers);
+    layers_of_files(request, chips, files, false, layers);
+    if (!request.normalisations.empty())
+      layers_of_files(request, chips, read_files(request.normalisations), true, layers);
   } else {
     layers_of_model(request, chips, files, layers);
   }
@@ -227,13 +231,15 @@ void gather_layers(const MapRequest& request, GatheredLayers& layers) {
   keep_layer(request.layer, layers);
   if (layers.how == nullptr && !request.overrides.empty()) {
     Estimators estimators(request.estimators);
-    warn_of_changed_tables(
-        joined(for_role(chips, workload::OperatorRole::kMatmul), split_by_problem(files, request.templates).shared),
-        reading(request), estimators, layers.warnings);
+    formats::timeloop::ReadOptions how = reading(request);
+    how.overrides = without_precision(how.overrides);
+    if (!how.overrides.empty())
+      warn_of_changed_tables(
+          joined(for_role(chips, workload::OperatorRole::kMatmul), split_by_problem(files, request.templates).shared),
+          how, estimators, layers.warnings);
   }
-  if (layers.how == nullptr) return;
-  keep_layers(layers.how->only, layers);
-  if (layers.how->as_scripts) count_heads(layers);
+  if (layers.how != nullptr) keep_layers(layers.how->only, layers);
+  if (request.counts_heads || some) count_heads(layers);
 }
 
 // Chips whose constraints name the dimensions of a matrix product do not know those of a convolution.

@@ -38,15 +38,18 @@ workload::Phase phase_of(const MapRequest& request, const workload::Transformer&
     title = fmt::format("prefill, batch {}, sequence {}", phase.batch, phase.tokens);
     return phase;
   }
-  if (request.sequence)
-    base::fail("O1103", fmt::format("--seq with --phase {}", request.phase), {},
-               "`--cache` says how many tokens the cache holds");
+  if (request.sequence && request.cached && *request.sequence != *request.cached)
+    base::fail(
+        "O1103",
+        fmt::format("--seq {} and --cache {} with --phase {}", *request.sequence, *request.cached, request.phase), {},
+        "`--cache` says how many tokens the cache holds, and `--seq` means the same there: give one");
   if (request.drafted && request.phase == "decode")
     base::fail("O1103", "--draft with --phase decode", {}, "drafted tokens are verified: `--phase verify`");
   phase.tokens = request.phase == "verify" ? request.drafted.value_or(kDrafted) : 1;
   if (phase.tokens > kMostDrafted)
     base::fail("O0913", fmt::format("a draft has at most {} tokens, but this has {}", kMostDrafted, phase.tokens));
-  const base::Count cache = request.cached.value_or(std::max(workload::default_sequence(model), phase.tokens + 1));
+  const base::Count cache =
+      request.cached.value_or(request.sequence.value_or(std::max(workload::default_sequence(model), phase.tokens + 1)));
   if (cache <= phase.tokens)
     base::fail("O0913", fmt::format("a cache of {} tokens holds none besides the {} that are new", cache, phase.tokens),
                {}, fmt::format("`--cache` counts the new ones, too: at least {}", phase.tokens + 1));
@@ -100,6 +103,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
         .note("no product of matrices expresses them; the figures are those of the rest");
 
   std::map<std::vector<const base::SourceFile*>, const Documents*> gathered;
+  const std::vector<File> others = read_files(request.normalisations);
   std::vector<workload::Operator> operators = block.operators;
   if (!request.attention_array.empty()) {
     const File document = base::read_file(request.attention_array);
@@ -108,11 +112,13 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     out.array.push_back(base::file_input(*document));
   }
   for (const workload::Operator& op : operators) {
-    const std::vector<File> all = joined(for_role(chips, op.role), files);
+    const bool elsewhere = !others.empty() && op.role != workload::OperatorRole::kMatmul;
+    const std::vector<File> all = joined(for_role(chips, op.role), elsewhere ? others : files);
     std::vector<const base::SourceFile*> key;
     for (const File& file : all) key.push_back(file.get());
-    const bool other = std::any_of(chips.begin(), chips.end(),
-                                   [&](const ChipFile& chip) { return chip.for_role(op.role).file != chip.file; });
+    const bool other = elsewhere || std::any_of(chips.begin(), chips.end(), [&](const ChipFile& chip) {
+                         return chip.for_role(op.role).file != chip.file;
+                       });
     const Documents*& documents = gathered[key];
     if (!documents)
       documents =

@@ -89,21 +89,24 @@ std::string modelled_line(const TunedSelection& answer) {
 
 std::string plan_lines(const LayerPlan& plan) {
   const double most = std::max(plan.built_in_ms, plan.layouts_ms);
-  return fmt::format("built-in layer        {:.10g} ms: {}, {:.1f} % less\n{}", plan.built_in_ms,
-                     plan.built_in() ? "faster than any choice of layouts" : "slower than the best layouts",
-                     100 * (most - plan.predicted_ms()) / most,
-                     plan.file.empty() ? std::string() : "`tune run` trains by the faster of the two from now on\n");
+  return fmt::format("fastest               {:.10g} ms: {}, {:.10g} ms ({:.1f} %) less than {}\n{}\n",
+                     plan.predicted_ms(), plan.built_in() ? "the built-in layer" : "the layouts below",
+                     most - plan.predicted_ms(), 100 * (most - plan.predicted_ms()) / most,
+                     plan.built_in() ? "the best choice of layouts, below" : "the built-in layer",
+                     plan.file.empty()
+                         ? std::string()
+                         : fmt::format("`tune run` trains by it from now on: written to {}\n", plan.file));
 }
 
 }  // namespace
 
 std::string select_table(const TunedSelection& answer) {
-  std::string out;
+  std::string out = answer.plan ? plan_lines(*answer.plan) : "";
   if (answer.selection) {
     out += operators_table(answer) + "\n";
     out += fmt::format("whole layer           {}, {}\n", ms(answer.selection->time),
                        answer.certificate.optimal
-                           ? "proven to be the least"
+                           ? "proven to be the least of all layouts"
                            : fmt::format("at most {:.2f} % above the least", 100 * answer.certificate.gap));
   }
   out += fmt::format("without layouts       {}: every operator at its fastest\n", ms(answer.without_layouts));
@@ -112,7 +115,6 @@ std::string select_table(const TunedSelection& answer) {
     out += one.outcome.selection ? fmt::format("{:<21} {} ({})\n", one.name, ms(one.outcome.selection->time),
                                                loss(answer, one.outcome.selection->time))
                                  : fmt::format("{:<21} none: {}\n", one.name, one.outcome.reason);
-  if (answer.plan) out += plan_lines(*answer.plan);
   for (const Alternative& one : answer.why) out += "\n" + alternative_lines(answer, one);
   if (answer.evaluated) out += "\n" + alternative_lines(answer, *answer.evaluated);
   if (answer.conversions) out += "\n" + relayout_lines(answer, *answer.conversions);
