@@ -27,8 +27,9 @@ std::string scope_in_words(PlanScope scope, cluster::StackName software) {
   const std::string bounded = cluster::pipelines_small_batches(software)
                                   ? fmt::format(", microbatches of 1 to {}, ZeRO 1 at most", cluster::kMostMicroBatch)
                                   : "";
-  return fmt::format("usual plans: tp within a node, at least {} tokens on a context rank{}, nothing offloaded",
-                     cluster::kLeastLocalTokens, bounded);
+  return fmt::format(
+      "usual plans: tp within a node, at least {} tokens on a context rank{}, nothing offloaded, but for what is given",
+      cluster::kLeastLocalTokens, bounded);
 }
 
 }  // namespace orrery::verbs

@@ -1,6 +1,7 @@
 #include "orrery/verbs/train/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -85,13 +86,14 @@ void find_published(const TrainRequest& request, TrainedModel& trained) {
       !request.chip.empty() || std::any_of(request.overrides.begin(), request.overrides.end(),
                                            [](const base::Override& set) { return !set.path.starts_with("plan."); });
   if (changed) return;
+  constexpr double kPadding = 0.01;  // of parameters: vocabularies are rounded up
   const cluster::Plan& plan = trained.plan;
   for (MeasuredSet& set :
        read_measured(catalogue_directory(), {},
                      {trained.model.name, trained.system.name, plan.gpus + plan.idle, plan.global_batch}))
     for (MeasuredRun& run : set.runs) {
       if (run.model.seq != trained.model.seq || run.plan.precision != plan.precision || !run.system_changes.empty() ||
-          cluster::parameters(run.model) != trained.parameters)
+          std::abs(cluster::parameters(run.model) - trained.parameters) > kPadding * trained.parameters)
         continue;
       const cluster::Iteration iteration =
           cluster::evaluate(run.model, *run.system, run.plan, machine::Roofline(run.system->accelerator));

@@ -253,7 +253,8 @@ void look_at_offloading(const Search& search, PlanAnswer& answer) {
   cluster::Space space = search.space;
   for (const Variable variable : {Variable::kOffloadActivations, Variable::kOffloadOptimizer})
     space.of(variable) = search.wide.of(variable);
-  if (search.trained.system.accelerator.host_bytes_per_s <= 0 || answer.scope == PlanScope::kAll) return;
+  const bool open = search.wide.open(Variable::kOffloadActivations) || search.wide.open(Variable::kOffloadOptimizer);
+  if (search.trained.system.accelerator.host_bytes_per_s <= 0 || answer.scope == PlanScope::kAll || !open) return;
   cluster::Objective single = answer.objective;
   single.front = false;
   cluster::Optimum best = search.run(space, single, search.limits, {});
