@@ -154,6 +154,7 @@ TEST(Library, TrainsAsTheCommandLineDoes) {
   verbs::TrainRequest request;
   request.model = "gpt3-175b", request.system = "a100-selene";
   request.gpus = 1024, request.global_batch = 1536, request.tp = 8, request.pp = 8, request.dp = 16;
+  request.interleave = 1;
   request.recompute = cluster::Recompute::kSelective;
   EXPECT_EQ(train(Model::named("gpt3-175b"), System::named("a100-selene"), gpt3_plan()).iteration_s,
             verbs::train(request).iteration.iteration_s);

@@ -29,6 +29,7 @@ std::vector<Figure> accelerator_figures(cluster::System& system) {
       {"host_memory_bandwidth", Unit::kBytesPerSecond, kPositive, &chip.host_memory_bytes_per_s,
        "its part of the bandwidth of that memory", kMemoryBandwidth},
       {"power", Unit::kWatts, kPositive, &system.watts_per_gpu, "of an accelerator", kPower},
+      {"pue", Unit::kNone, {1, 10}, &system.pue, "what the site draws over what its accelerators do; else 1"},
       {"price", Unit::kDollarsPerHour, kPositive, &system.price_per_gpu_hour, "of an accelerator", kPrice},
   };
 }

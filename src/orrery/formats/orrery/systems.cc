@@ -131,7 +131,7 @@ class SystemsReader {
       }
       shown = origin(*node, full, constant);
     } else if (node->tag == kSystemOverride) {
-      constant.origin = shown = "--set";
+      constant.origin = constant.words = shown = "--set";
     } else if (strict_) {
       found_.error("O1354", fmt::format("the figure `{}` has no source", full), node->where)
           .hint(fmt::format("write {{value: {}, source: NAME}}, with NAME one of `sources`", node->scalar));
@@ -183,10 +183,14 @@ class SystemsReader {
                : constant.origin == "assumption" ? "assumption: "
                                                  : "") +
               words;
+      constant.words = shown;
       if (constant.origin != "source") continue;
       const auto cited =
           std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) { return source.first == words; });
-      if (cited != sources_.end()) continue;
+      if (cited != sources_.end()) {
+        constant.words = cited->second;
+        continue;
+      }
       std::vector<std::string> names;
       for (const auto& source : sources_) names.push_back(source.first);
       found_.error("O1354", fmt::format("`{}` cites `{}`, which is not among `sources`", full, words), why->where)

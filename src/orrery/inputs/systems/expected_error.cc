@@ -47,6 +47,10 @@ std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
   tell(sizes.accelerators, run.accelerators, 1, "accelerators");
   tell(sizes.sequence, run.sequence, 1, run.sequence == 1 ? "token a sequence" : "tokens a sequence");
   tell(sizes.parameters, run.parameters, 1e9, "B parameters");
+  tell(sizes.batch, run.batch, 1, run.batch == 1 ? "sequence an iteration" : "sequences an iteration");
+  tell(sizes.micro_batch, run.micro_batch, 1,
+       run.micro_batch == 1 ? "sequence a microbatch" : "sequences a microbatch");
+  tell(sizes.offloaded, run.offloaded, 0.01, "% offloaded");
   return out;
 }
 
@@ -79,11 +83,12 @@ std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& k
 
 MeasuredSizes MeasuredSizes::none() {
   constexpr Span kNone = {std::numeric_limits<double>::infinity(), 0};
-  return {kNone, kNone, kNone};
+  return {kNone, kNone, kNone, kNone, kNone, kNone};
 }
 
 void MeasuredSizes::widen(const MeasuredSizes& by) {
-  for (const auto span : {&MeasuredSizes::accelerators, &MeasuredSizes::sequence, &MeasuredSizes::parameters}) {
+  for (const auto span : {&MeasuredSizes::accelerators, &MeasuredSizes::sequence, &MeasuredSizes::parameters,
+                          &MeasuredSizes::batch, &MeasuredSizes::micro_batch, &MeasuredSizes::offloaded}) {
     (this->*span).least = std::min((this->*span).least, (by.*span).least);
     (this->*span).most = std::max((this->*span).most, (by.*span).most);
   }
@@ -97,7 +102,12 @@ RunKind kind_of(const cluster::Model& model, const cluster::System& system, cons
 }
 
 RunSizes sizes_of(const cluster::Model& model, const cluster::Plan& plan) {
-  return {static_cast<double>(plan.gpus), static_cast<double>(model.seq), cluster::parameters(model)};
+  return {static_cast<double>(plan.gpus),
+          static_cast<double>(model.seq),
+          cluster::parameters(model),
+          static_cast<double>(plan.global_batch),
+          static_cast<double>(plan.micro_batch),
+          std::max(plan.offload_activations, plan.offload_optimizer)};
 }
 
 std::vector<KindError> read_error_kinds(const std::string& directory) {
@@ -115,13 +125,13 @@ std::vector<KindError> read_error_kinds(const std::string& directory) {
       out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
                      std::stoul(cells.at(4).text),
                      std::stod(cells.at(5).text),
-                     {span(6), span(8), span(10)},
-                     std::stoul(cells.at(12).text),
-                     std::stod(cells.at(13).text)});
+                     {span(6), span(8), span(10), span(12), span(14), span(16)},
+                     std::stoul(cells.at(18).text),
+                     std::stod(cells.at(19).text)});
     } catch (const std::exception&) {
       found.error(
           "O1358",
-          "a kind of runs is a row of fourteen cells: the kind, runs, per cent, what was measured, sources, and their "
+          "a kind of runs is a row of twenty cells: the kind, runs, per cent, what was measured, sources, and their "
           "per cent",
           document.place(document.rows[i]));
     }

@@ -32,6 +32,7 @@ struct Span {
 // What runs were measured at.
 struct MeasuredSizes {
   Span accelerators, sequence, parameters;
+  Span batch = {}, micro_batch = {}, offloaded = {};
 
   static MeasuredSizes none();
   void widen(const MeasuredSizes& by);
@@ -54,6 +55,8 @@ struct KindError {
 // A run, as far as its error depends on what it is.
 struct RunSizes {
   double accelerators = 0, sequence = 0, parameters = 0;
+  double batch = 1, micro_batch = 1;  // sequences
+  double offloaded = 0;               // the share of activations or of the optimiser's state, the larger one
 };
 RunSizes sizes_of(const cluster::Model& model, const cluster::Plan& plan);
 
@@ -68,8 +71,8 @@ struct ExpectedError {
 std::vector<KindError> read_error_kinds(const std::string& directory);
 
 // Of the same kind, or else of the same software and experts; nothing where fewer than kLeastRuns were measured, all in
-// more bits, none on this accelerator, or none near: a run is near those measured where its accelerators, its sequence
-// and its parameters are at least the least of theirs over kNear and at most kNear times their most.
+// more bits, none on this accelerator, or none near: a run is near those measured where each of its sizes is at least
+// the least of theirs over kNear and at most kNear times their most.
 inline constexpr std::size_t kLeastRuns = 5;
 inline constexpr double kNear = 2;
 // Of a run without an expected error, in words: what of its kind was measured.

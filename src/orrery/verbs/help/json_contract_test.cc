@@ -89,7 +89,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},
-      {"validate", {"validate", "validate_collectives"}},
+      {"validate", {"validate", "validate_collectives", "validate_optima"}},
       {"Other verbs", {"check", "catalog", "doctor", "sparse_rtl", "explain", "schema"}},
       {"When there is no answer", {"error"}}};
   // AMPeD's parameters, constants and defects have a document of their own.

@@ -30,6 +30,7 @@
 #include "orrery/verbs/tune/select/json.h"
 #include "orrery/verbs/tune/texts/report.h"
 #include "orrery/verbs/validate/collectives_table.h"
+#include "orrery/verbs/validate/optima_table.h"
 #include "orrery/verbs/validate/table.h"
 
 namespace orrery::verbs {
@@ -74,6 +75,7 @@ constexpr JsonSchemaKind kAnswers[] = {
     {"place", [] { return place_document().schema(); }},
     {"validate", [] { return validate_document().schema(); }},
     {"validate_collectives", [] { return validate_collectives_document().schema(); }},
+    {"validate_optima", [] { return validate_optima_document().schema(); }},
     {"check", [] { return check_document().schema(); }},
     {"graph", [] { return graph_document().schema(); }},
     {"operators", [] { return operators_document().schema(); }},

@@ -22,6 +22,7 @@
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/graphs/generate_graph.h"
 #include "orrery/inputs/systems/system_reading.h"
+#include "orrery/verbs/place/train_kernels.h"
 
 namespace orrery::verbs {
 namespace {
@@ -224,6 +225,12 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   setup.execution.compute_utilization = out.system.accelerator.matrix_efficiency;
   setup.execution.word_bytes = graph.sizes["word"];
   out.precision = precision;
+  const workload::Transformer model =
+      load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kPassed, request.like})
+          .transformer;
+  const workload::Stack* encoder = request.stack.value_or("") == "encoder" ? model.encoder() : nullptr;
+  take_kernels_of_training(model, encoder != nullptr ? encoder->causal : model.decoder().causal,
+                           out.chip ? nullptr : &out.system, setup, out.notes);
   out.wanted = {request.tp.value_or(0), request.pp.value_or(0), request.dp.value_or(0)};
   return out;
 }

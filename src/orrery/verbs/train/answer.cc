@@ -18,8 +18,16 @@ TrainingCost training_cost(const TrainedModel& trained, double seconds) {
   const auto working = static_cast<double>(trained.plan.gpus);
   cost.accelerator_hours = hours * (working + static_cast<double>(trained.plan.idle));
   if (system.price_per_gpu_hour > 0) cost.dollars = cost.accelerator_hours * system.price_per_gpu_hour;
-  if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu / 1000;
+  if (system.watts_per_gpu > 0) cost.kilowatt_hours = hours * working * system.watts_per_gpu * system.pue / 1000;
   return cost;
+}
+
+std::string price_source(const cluster::System& system) {
+  if (system.price_per_gpu_hour <= 0) return "";
+  const auto price = std::find_if(system.constants.rbegin(), system.constants.rend(),
+                                  [](const cluster::Constant& each) { return each.name == "accelerator.price"; });
+  return price == system.constants.rend() || price->words.empty() ? "the system's file, which names no source"
+                                                                  : price->words;
 }
 
 std::vector<std::string> counted_undone(const TrainedModel& trained) {

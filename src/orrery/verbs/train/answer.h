@@ -16,10 +16,20 @@
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/engines/cluster/model/system.h"
 #include "orrery/inputs/systems/expected_error.h"
+#include "orrery/inputs/systems/measured_runs.h"
+#include "orrery/inputs/systems/optimum_error.h"
 #include "orrery/verbs/train/operators/run_operators.h"
 #include "orrery/verbs/train/plans/plan_question.h"
 
 namespace orrery::verbs {
+
+// A run of the same model, system, accelerators and batch that somebody measured: the fastest there is.
+struct PublishedPlan {
+  std::string title;  // of its table
+  MeasuredRun run;
+  double measured_s = 0, predicted_s = 0;  // of an iteration
+  bool fits = true;                        // as predicted; it ran
+};
 
 struct TrainedModel {
   cluster::Model model;
@@ -43,6 +53,9 @@ struct TrainedModel {
   std::vector<std::string> assumed;  // not given and not chosen either: "micro_batch", "attention"
   std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured
   std::string expected_error_of;                // what those have in common with it, or why none counts; in words
+  std::optional<OptimumError> optimum_error;    // of a plan that was searched, instead
+  std::optional<PublishedPlan> published;
+  bool is_published = false;         // the plan is the published one, which ran
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time
   base::Count choices = 0;           // of them that were possible
   bool all_choices = true;           // false: a limit or an interrupt ended the choice
@@ -55,8 +68,10 @@ struct TrainedModel {
 struct TrainingCost {
   double accelerator_hours = 0;
   std::optional<double> dollars;         // at the system's `accelerator.price`; absent where it names none
-  std::optional<double> kilowatt_hours;  // at the system's `accelerator.power`, likewise
+  std::optional<double> kilowatt_hours;  // at the system's `accelerator.power` and `.pue`, likewise
 };
+// Where the system has its price from, in words; empty: it has none.
+std::string price_source(const cluster::System& system);
 TrainingCost training_cost(const TrainedModel& trained, double seconds);
 
 // What papers count of a run and nobody computes, in words: "attention that a mask hides". Empty: they count what is

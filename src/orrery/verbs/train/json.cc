@@ -85,7 +85,9 @@ Record<TrainingCost> cost() {
       {"accelerator_hours", "Hours of all accelerators together.", &TrainingCost::accelerator_hours},
       {"usd", "Price in USD at the system's `accelerator.price`; null where it names none.", &TrainingCost::dollars},
       {"kwh",
-       "Energy in kWh at the system's `accelerator.power`, without hosts and networks; null where it names none.",
+       "Energy in kWh at the system's `accelerator.power`, times its `accelerator.pue` where that is given, without "
+       "hosts "
+       "and networks; null where it names no power.",
        &TrainingCost::kilowatt_hours}};
 }
 
@@ -137,6 +139,15 @@ Record<PlanAnswer> search() {
        candidate()},
       {"values", "The objective's values of each plan of `top`: s, USD, J, bytes, s of useful work, or accelerators.",
        values},
+      {"space", "Which plans were searched: as recipes are, all that offload nothing, or all.",
+       [](const PlanAnswer& a) {
+         return a.scope == PlanScope::kUsual ? "usual" : a.scope == PlanScope::kUnoffloaded ? "unoffloaded" : "all";
+       },
+       OneOf{{"usual", "unoffloaded", "all"}}},
+      {"margin_bytes", "Memory of an accelerator that every plan of the space leaves free, in bytes.",
+       &PlanAnswer::margin},
+      {"offloading", "The best plan where plans may offload, too; null where that was not looked at.",
+       &PlanAnswer::offloading, candidate()},
       {"idle", "Accelerators of the system that the plan does not use.", &PlanAnswer::idle},
       {"certified", "Whether every plan was evaluated, as `--certify` asks.", &PlanAnswer::certified},
       {"map", "With `--map`: the best plan of every tp x pp.", &PlanAnswer::cells, candidate(),
@@ -145,6 +156,23 @@ Record<PlanAnswer> search() {
        when([](const PlanAnswer& a) { return a.forced.has_value(); })},
       {"conflict", "Where no plan is within the limits: a smallest set of limits that exclude every plan.",
        &PlanAnswer::conflict}};
+}
+
+Record<OptimumError> optimum() {
+  return {{"recipes", "Published recipes beside which the best plans were looked for.", &OptimumError::recipes},
+          {"least", "Two of three ratios are at least this.", &OptimumError::least},
+          {"median", "Median of the ratios.", &OptimumError::median},
+          {"most", "Two of three ratios are at most this.", &OptimumError::most}};
+}
+
+Record<PublishedPlan> published_plan() {
+  using P = PublishedPlan;
+  return {{"title", "Title of the table of measured runs.", &P::title},
+          {"row", "Row of the table.", [](const P& p) { return p.run.row; }},
+          {"measured_s", "Measured time of an iteration, in seconds.", &P::measured_s},
+          {"predicted_s", "Predicted time of an iteration, in seconds.", &P::predicted_s},
+          {"fits", "Whether it is predicted to fit; it ran.", &P::fits},
+          {"plan", "Settings of the plan.", [](const P& p) { return p.run.plan; }, plan()}};
 }
 
 Record<TrainedModel> result() {
@@ -175,10 +203,21 @@ Record<TrainedModel> result() {
             &TrainedModel::expected_error_of},
            {"expected_error_runs", "Number of those runs; 0: none.",
             [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
+           {"optimum_error",
+            "Of the best plan of a search: predicted over measured speed of published recipes; null otherwise.",
+            &TrainedModel::optimum_error, optimum()},
+           {"published", "A run of the same question that was measured; null where none is known.",
+            &TrainedModel::published, published_plan()},
            {"host_share", "Share of `iteration_s` that would be saved if the host issued operators in no time, 0 to 1.",
             &TrainedModel::host_share},
            {"parameters", "Parameters of the model.", &TrainedModel::parameters},
            {"active_parameters", "Parameters that a token visits.", &TrainedModel::active_parameters},
+           {"usd_per_hour", "Price of an accelerator, in USD an hour; 0 where the system names none.",
+            [](const TrainedModel& t) { return t.system.price_per_gpu_hour; }},
+           {"price_source", "Where that price is from, and when; empty where there is none.",
+            [](const TrainedModel& t) { return price_source(t.system); }},
+           {"pue", "Power usage effectiveness of the site, by which `kwh` is multiplied; 1 where it is not given.",
+            [](const TrainedModel& t) { return t.system.pue; }},
            {"cost", "Cost of one iteration.",
             [](const TrainedModel& t) { return verbs::training_cost(t, t.iteration.iteration_s); }, cost()},
            {"training", "With `--tokens`: time and cost of the whole training.", std::identity(), training(),

@@ -114,7 +114,7 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
   declare_degree(line, "ep", request.ep, "Expert-parallel degree, inside dp");
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave,
-                 "Chunks of layers per stage; searched with the degrees, else 1, or 2 if interleaved");
+                 "Chunks of layers per stage; searched with the degrees, else what is fastest and fits");
   line.choice("--schedule", request.schedule, cluster::schedules(),
               "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
   line.meant_each("--recompute", "NAME|MODULE[,MODULE]",
@@ -310,7 +310,7 @@ std::vector<OutputFile> files_of(const TrainedModel& trained) {
 Outcome outcome_of_training(const TrainedModel& trained, const Run& run) {
   if (!trained.all_choices || !trained.unproven.empty()) return {run.cut_short()};
   Outcome out;
-  if (!trained.iteration.fits) out.reasons.push_back(explain_no_fit(trained));
+  if (!trained.iteration.fits && !trained.is_published) out.reasons.push_back(explain_no_fit(trained));
   if (trained.search && trained.search->top.empty()) out.reasons.push_back(explain_conflict(trained));
   if (!out.reasons.empty()) out.code = kNo;
   return out;
@@ -346,6 +346,7 @@ int run_train(const Arguments& arguments, Console& console) {
   return run_verb<TrainedModel>(console, {.answer =
                                               [&](Run& run) {
                                                 request.interruptible = run.interruptible();
+                                                request.plans.beside = true;
                                                 request.searching = [&](std::size_t done, std::size_t all) {
                                                   run.show("{} of {} products mapped", done, all);
                                                 };

@@ -114,17 +114,19 @@ double positive(const std::string& option, const std::string& text, const std::s
   return value;
 }
 
-// "5%" or "4GiB".
+// "5%", "0.05" or "4GiB"; 0 for none.
 void choose_margin(const std::string& text, PlanQuestion& question) {
-  const auto [percent, rest] = decimal(text);
-  question.margin = {};
-  if (rest == "%" && percent > 0 && percent < 100)
-    question.margin.share = percent / 100;
-  else if (rest != "%")
-    question.margin.bytes = static_cast<double>(amount_of_memory(text));
-  if (!question.margin.asked())
+  const auto [number, rest] = decimal(text);
+  const double share = rest == "%" ? number / 100 : number;
+  if ((rest == "%" || rest.empty()) && share >= 0 && share < 1) {
+    question.margin = {share, 0};
+    return;
+  }
+  const double bytes = rest == "%" ? 0 : static_cast<double>(amount_of_memory(text));
+  if (bytes == 0)
     misuse("O1102", fmt::format("`--memory-margin {}` is neither a share nor an amount of memory", text),
-           "write `--memory-margin 5%`, or `--memory-margin 4GiB`");
+           "write `--memory-margin 5%`, `0.05` or `4GiB`");
+  question.margin = {0, bytes};
 }
 
 }  // namespace
@@ -164,8 +166,19 @@ void declare_plan_question(CommandLine& line, PlanQuestion& question) {
                         "write `--max-memory 64GiB`, or GB for powers of ten");
                question.most_memory = static_cast<double>(bytes);
              });
-  line.meant("--memory-margin", "SIZE|P%", "Memory of an accelerator to leave free, such as 5% or 4GiB; default: none",
+  line.meant("--memory-margin", "SHARE|SIZE",
+             "Memory of an accelerator that the best plan leaves free, such as 5%, 0.05 or 4GiB; default: 10%, if any "
+             "plan does",
              [&question](const std::string& text) { choose_margin(text, question); });
+  line.meant("--space", "usual|all",
+             "Plans that are searched: as recipes are (default), or all that the software runs, offloading too",
+             [&question](const std::string& text) {
+               if (text != "usual" && text != "all")
+                 misuse("O1102", fmt::format("`--space {}` names no space of plans", text),
+                        "write `--space usual` or `--space all`");
+               question.scope = text == "all" ? PlanScope::kAll : PlanScope::kUsual;
+             });
+  line.offer("--space", {"usual", "all"});
   line.meant("--max-cost", "USD",
              "Most US dollars of an iteration; with --tokens of the whole training, with several batches of a sequence",
              [&question](const std::string& text) {

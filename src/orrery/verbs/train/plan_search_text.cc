@@ -91,7 +91,7 @@ std::vector<PlansColumn> columns_of(const TrainedModel& trained, const std::vect
   if (!asked(Metric::kTime) || answer.objective.by_sequence)
     add("iteration", true, [](const Candidate& each) { return shown_seconds(each.iteration.iteration_s); });
   if (!asked(Metric::kMemory))
-    add("memory", true, [](const Candidate& each) { return shown(Metric::kMemory, each.iteration.memory.total()); });
+    add("in use", true, [](const Candidate& each) { return shown(Metric::kMemory, each.iteration.memory.in_use()); });
   if (!asked(Metric::kAccelerators))
     add("accelerators", false, [](const Candidate& each) { return std::to_string(each.plan.gpus); });
   add("batch", false, [](const Candidate& each) { return std::to_string(each.plan.global_batch); });
@@ -332,15 +332,42 @@ namespace {
 
 // How near the plan is to the end of memory. What the allocator keeps gives way, so what is in use counts.
 std::string headroom(const cluster::Iteration& iteration) {
-  constexpr double kNear = 0.1;
   const double left = iteration.capacity_bytes - iteration.memory.in_use();
   const double share = left / iteration.capacity_bytes;
   if (left < 0) return "";
   return fmt::format(
       "memory: {:.2f} GB in use, {:.2f} GB ({:.1f} %) left for the allocator and for what is predicted "
-      "amiss{}\n",
-      iteration.memory.in_use() / 1e9, left / 1e9, 100 * share,
-      share < kNear ? "; `--memory-margin 10%` keeps more free" : "");
+      "amiss\n",
+      iteration.memory.in_use() / 1e9, left / 1e9, 100 * share);
+}
+
+// What was searched, and why not less.
+std::string searched_space(const TrainedModel& trained) {
+  const PlanAnswer& answer = *trained.search;
+  std::string out = "among " + scope_in_words(answer.scope, trained.plan.stack.name);
+  if (answer.margin > 0) out += fmt::format("; {:.2f} GB of memory left free", answer.margin / 1e9);
+  if (answer.margin_left)
+    out += fmt::format("; none leaves {:.0f} % of memory free", 100 * kUsualMargin.share);
+  else if (answer.scope == PlanScope::kUsual)
+    out += "; `--space all` looks at the others";
+  return out + "\n";
+}
+
+// What allowing more would bring.
+std::string offloading_view(const TrainedModel& trained) {
+  const PlanAnswer& answer = *trained.search;
+  if (!answer.offloading) return "";
+  constexpr double kWorthSaying = 0.001;
+  const Candidate &best = answer.top.front(), &other = *answer.offloading;
+  for (std::size_t i = 0; i < answer.objective.metrics.size(); ++i) {
+    const double was = best.score[i], is = other.score[i];
+    if (is < was * (1 - kWorthSaying))
+      return fmt::format("offloading to the hosts' memory would bring {} instead ({:+.1f} %): {}\n",
+                         shown(answer.objective.metrics[i], is), 100 * (is / was - 1),
+                         plan_line(trained.model, other.plan));
+    if (is > was) break;
+  }
+  return "offloading to the hosts' memory would bring nothing\n";
 }
 
 }  // namespace
@@ -353,7 +380,7 @@ std::string search_view(const TrainedModel& trained) {
   if (answer.idle > 0)
     out += fmt::format("{} of {} accelerators stay idle; hours and dollars are of all\n", answer.idle,
                        trained.plan.gpus + answer.idle);
-  out += headroom(trained.iteration);
+  out += searched_space(trained) + headroom(trained.iteration) + offloading_view(trained);
   out += "this plan: " + plan_options(trained.plan, trained.model.mixes(), trained.stack_given) + trained.asked + "\n";
   if (answer.top.size() > 1) out += "\n" + plans_table(trained, answer);
   if (answer.forced) out += "\n" + why_view(trained);

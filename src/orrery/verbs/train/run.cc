@@ -1,13 +1,18 @@
 #include "orrery/verbs/train/run.h"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/evaluate.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/expected_error.h"
@@ -67,6 +72,43 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
   warn_of_unproven(*operators.nests(), "the run", limits.stop != nullptr && limits.stop->load(), trained.warnings);
 }
 
+// Whether the plan is the fastest of many: then predictions err in its favour.
+bool chosen_for_time(const TrainedModel& trained) {
+  if (!trained.search || trained.search->top.empty()) return false;
+  for (const cluster::Metric metric : trained.search->objective.metrics)
+    if (metric != cluster::Metric::kAccelerators) return metric != cluster::Metric::kMemory;
+  return false;
+}
+
+// The fastest run of the same question that somebody measured, where nothing of model and system is set.
+void find_published(const TrainRequest& request, TrainedModel& trained) {
+  const bool changed =
+      !request.chip.empty() || std::any_of(request.overrides.begin(), request.overrides.end(),
+                                           [](const base::Override& set) { return !set.path.starts_with("plan."); });
+  if (changed) return;
+  constexpr double kPadding = 0.01;  // of parameters: vocabularies are rounded up
+  const cluster::Plan& plan = trained.plan;
+  for (MeasuredSet& set :
+       read_measured(catalogue_directory(), {},
+                     {trained.model.name, trained.system.name, plan.gpus + plan.idle, plan.global_batch}))
+    for (MeasuredRun& run : set.runs) {
+      if (run.model.seq != trained.model.seq || run.plan.precision != plan.precision || !run.system_changes.empty() ||
+          std::abs(cluster::parameters(run.model) - trained.parameters) > kPadding * trained.parameters)
+        continue;
+      const cluster::Iteration iteration =
+          cluster::evaluate(run.model, *run.system, run.plan, machine::Roofline(run.system->accelerator));
+      const double measured = measured_seconds(iteration, run);
+      if (trained.published && trained.published->measured_s <= measured) continue;
+      trained.published = PublishedPlan{set.title, std::move(run), measured, iteration.iteration_s, iteration.fits};
+    }
+  if (!trained.published) return;
+  const cluster::Plan& ran = trained.published->run.plan;
+  trained.is_published = std::tie(plan.tp, plan.pp, plan.dp, plan.cp, plan.ep, plan.micro_batch, plan.interleave,
+                                  plan.schedule, plan.recompute, plan.zero, plan.sequence_parallel) ==
+                         std::tie(ran.tp, ran.pp, ran.dp, ran.cp, ran.ep, ran.micro_batch, ran.interleave, ran.schedule,
+                                  ran.recompute, ran.zero, ran.sequence_parallel);
+}
+
 // How far off the prediction may be, or why nobody knows.
 void say_expected_error(const Setting& setting, TrainedModel& trained) {
   if (trained.operators != "roofline") {
@@ -80,6 +122,16 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
     trained.expected_error_of = "no run that trains adapters was measured";
   } else if (!setting.changed.empty()) {
     trained.expected_error_of = fmt::format("no run with another `{}` was measured", setting.changed);
+  } else if (chosen_for_time(trained)) {
+    const std::string stack = cluster::name_of(trained.plan.stack.name, cluster::stacks());
+    trained.optimum_error = read_optimum_error(catalogue_directory(), stack);
+    trained.expected_error_of =
+        trained.optimum_error
+            ? fmt::format("best plans beside {} published recipes of {}", trained.optimum_error->recipes, stack)
+            : fmt::format(
+                  "the best of a search errs otherwise than plans that are given, and fewer than {} published "
+                  "recipes of {} were searched",
+                  kLeastRecipes, stack);
   } else {
     const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
     const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
@@ -115,6 +167,7 @@ TrainedModel train(const TrainRequest& asked) {
       host_share(trained.model, trained.system, trained.plan, trained.iteration.iteration_s, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
+  if (request.plans.beside) find_published(request, trained);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);
   return trained;
 }

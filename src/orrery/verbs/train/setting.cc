@@ -272,8 +272,8 @@ std::string changed_constant(const base::Overrides& system, const std::set<std::
   const base::Fields now = cluster::fields(trained.plan.stack);
   for (const base::Field& field : cluster::fields(usual))
     if (plan.count(field.path) > 0 && find_field(now, field.path)->get() != field.get()) return "plan." + field.path;
-  constexpr std::array<std::string_view, 4> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.price",
-                                                         "accelerator.host_memory"};
+  constexpr std::array<std::string_view, 5> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.pue",
+                                                         "accelerator.price", "accelerator.host_memory"};
   for (const base::Override& set : system)
     if ((set.path.starts_with("accelerator.") || set.path.starts_with("calibration.")) &&
         std::find(kTimeless.begin(), kTimeless.end(), set.path) == kTimeless.end())

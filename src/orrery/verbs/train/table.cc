@@ -123,7 +123,9 @@ std::string degrees(const TrainedModel& trained) {
                                              : "not given, what lacks the least memory";
   std::vector<std::string> chosen;
   for (const std::string& degree : trained.defaulted)
-    chosen.push_back(fmt::format("{} {}", degree, degree_of(plan, degree)));
+    chosen.push_back(
+        fmt::format("{} {}{}", degree, degree_of(plan, degree),
+                    degree == "interleave" && trained.operators == "roofline" ? " (the fastest that fits)" : ""));
   out += fmt::format("{}: {}\n", how, fmt::join(chosen, ", "));
   return out + assumed(trained);
 }
@@ -179,6 +181,29 @@ std::string rate(double tera) {
   return tera < 0.1 ? fmt::format("{:.3g} G", 1e3 * tera) : fmt::format("{:.1f} T", tera);
 }
 
+// The rate behind all dollars, where there are any.
+std::string price(const TrainedModel& trained) {
+  const bool asked = trained.tokens > 0 || (trained.search && std::count(trained.search->objective.metrics.begin(),
+                                                                         trained.search->objective.metrics.end(),
+                                                                         cluster::Metric::kCost) > 0);
+  if (trained.system.price_per_gpu_hour <= 0 || !asked) return "";
+  return fmt::format("price         {:g} dollars an accelerator-hour: {}\n", trained.system.price_per_gpu_hour,
+                     price_source(trained.system));
+}
+
+// What somebody measured of the same question, beside what is predicted of it.
+std::string published_line(const TrainedModel& trained) {
+  if (!trained.published) return "";
+  const PublishedPlan& known = *trained.published;
+  std::string out =
+      fmt::format("published     {} measured, {} predicted: {} ({})\n", shown_seconds(known.measured_s),
+                  shown_seconds(known.predicted_s), plan_line(trained.model, known.run.plan), known.title);
+  if (!trained.is_published)
+    out += fmt::format("              this plan is predicted at x{:.2f} its measured speed\n",
+                       known.measured_s / trained.iteration.iteration_s);
+  return out;
+}
+
 std::string figures_of_train_table(const TrainedModel& trained) {
   const cluster::Iteration& iteration = trained.iteration;
   const cluster::Utilisation& done = iteration.done;
@@ -187,8 +212,14 @@ std::string figures_of_train_table(const TrainedModel& trained) {
   if (trained.expected_error)
     out += fmt::format(", +-{:.0f} % (as on {} runs like this one: {})\n", trained.expected_error->percent,
                        trained.expected_error->runs, trained.expected_error->of);
+  else if (trained.optimum_error)
+    out += fmt::format(
+        "; searched: expected x{:.2f} to x{:.2f} of the speed that a tuned recipe measures (as beside {} "
+        "of them)\n",
+        trained.optimum_error->least, trained.optimum_error->most, trained.optimum_error->recipes);
   else
     out += fmt::format("; how far off is not known: {}\n", trained.expected_error_of);
+  out += published_line(trained);
   out += fmt::format("MFU           {:.1f} %\n", 100 * done.mfu);
   out += fmt::format("HFU           {:.1f} %\n", 100 * done.hfu);
   out += fmt::format("model FLOP/s  {} an accelerator\n", rate(done.tflops_per_gpu));
@@ -206,11 +237,13 @@ std::string figures_of_train_table(const TrainedModel& trained) {
     const TrainingCost cost = verbs::training_cost(trained, trained.training_s);
     out += fmt::format("{} tokens  {}\n", count(trained.tokens), shown_seconds(trained.training_s));
     out += fmt::format("they take     {} accelerator-hours", count(cost.accelerator_hours));
-    if (cost.kilowatt_hours) out += fmt::format(", {}Wh at rated power", watt_hours(*cost.kilowatt_hours));
+    if (cost.kilowatt_hours)
+      out += fmt::format(", {}Wh at rated power{}", watt_hours(*cost.kilowatt_hours),
+                         trained.system.pue > 1 ? fmt::format(" and a PUE of {:g}", trained.system.pue) : "");
     if (cost.dollars) out += fmt::format(", {} dollars", count(*cost.dollars));
     out += "\n";
   }
-  return out;
+  return out + price(trained);
 }
 
 std::string remark(const TrainedModel& trained) {

@@ -5,37 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/engines/cluster/model/iteration.h"
-#include "orrery/engines/cluster/model/model.h"
-#include "orrery/engines/cluster/model/plan.h"
 #include "orrery/inputs/systems/expected_error.h"
+#include "orrery/inputs/systems/measured_runs.h"
 #include "orrery/verbs/validate/error_summary.h"
 
 namespace orrery::verbs {
-
-enum class Measure { kIterationSeconds, kMfu, kHfu, kTflopsPerGpu, kTokensPerSecond, kGpuHoursPerTrillionTokens };
-
-struct MeasuredRun {
-  std::string row;
-  Use use = Use::kHeldOut;
-  std::string model_name;
-  std::string system_name;
-  std::string system_changes;  // fields with other values: "accelerator.memory=40GiB", by spaces
-  cluster::Model model;
-  cluster::Plan plan;
-  Measure measure = Measure::kIterationSeconds;
-  double value = 0;         // in the measure's unit
-  double memory_bytes = 0;  // that were measured on an accelerator; 0: not published
-  std::string note;
-  base::Location where;
-};
-
-struct MeasuredSet {
-  std::string name;  // of the file
-  std::string title, source, licence, calculon;
-  std::vector<MeasuredRun> runs;
-};
 
 struct ValidatedPoint {
   MeasuredRun run;

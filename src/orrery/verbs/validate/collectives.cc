@@ -12,7 +12,7 @@
 
 #include "orrery/base/text/text.h"
 #include "orrery/formats/orrery/systems.h"
-#include "orrery/verbs/validate/measured_rows.h"
+#include "orrery/inputs/systems/measured_rows.h"
 
 namespace orrery::verbs {
 namespace {

@@ -66,8 +66,12 @@ std::vector<KindError> error_kinds(const std::vector<ValidatedSet>& sets) {
       auto& [of, errors] = by_kind[line(point.kind)];
       const RunSizes run = sizes_of(point.run.model, point.run.plan);
       if (errors.empty()) of = {point.kind, 0, 0, MeasuredSizes::none()};
-      of.sizes.widen(
-          {{run.accelerators, run.accelerators}, {run.sequence, run.sequence}, {run.parameters, run.parameters}});
+      of.sizes.widen({{run.accelerators, run.accelerators},
+                      {run.sequence, run.sequence},
+                      {run.parameters, run.parameters},
+                      {run.batch, run.batch},
+                      {run.micro_batch, run.micro_batch},
+                      {run.offloaded, run.offloaded}});
       errors.push_back(100 * std::abs(point.error));
       const SourceError one = {source_of(set.name), errors.back()};
       with_source[line(point.kind)].push_back(one);
@@ -91,11 +95,14 @@ std::string error_kinds_text(const std::vector<KindError>& kinds) {
       "# What two thirds of the held-out runs of a kind are predicted within, and two thirds where every source counts "
       "alike; a test makes it of `orrery validate train`.\n"
       "stack,accelerator,bits,experts,runs,percent,accelerators_least,accelerators_most,sequence_least,sequence_most,"
-      "parameters_least,parameters_most,sources,percent_of_sources\n";
+      "parameters_least,parameters_most,batch_least,batch_most,micro_batch_least,micro_batch_most,offloaded_least,"
+      "offloaded_most,sources,percent_of_sources\n";
   for (const KindError& one : kinds)
-    out += fmt::format("{},{},{:.1f},{},{},{},{},{:.4g},{:.4g},{},{:.1f}\n", line(one.kind), one.runs, one.percent,
-                       one.sizes.accelerators.least, one.sizes.accelerators.most, one.sizes.sequence.least,
-                       one.sizes.sequence.most, one.sizes.parameters.least, one.sizes.parameters.most, one.sources,
+    out += fmt::format("{},{},{:.1f},{},{},{},{},{:.4g},{:.4g},{},{},{},{},{},{},{},{:.1f}\n", line(one.kind), one.runs,
+                       one.percent, one.sizes.accelerators.least, one.sizes.accelerators.most, one.sizes.sequence.least,
+                       one.sizes.sequence.most, one.sizes.parameters.least, one.sizes.parameters.most,
+                       one.sizes.batch.least, one.sizes.batch.most, one.sizes.micro_batch.least,
+                       one.sizes.micro_batch.most, one.sizes.offloaded.least, one.sizes.offloaded.most, one.sources,
                        one.of_sources);
   return out;
 }

@@ -1,23 +1,12 @@
-// Errors of predictions against measurements, in short; and what a measured row is good for.
+// Errors of predictions against measurements, in short.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <vector>
 
-namespace orrery::verbs {
+#include "orrery/inputs/systems/measured_rows.h"
 
-enum class Use {
-  kHeldOut,     // no constant has seen it
-  kFitted,      // constants were fitted on it: never counts as validation
-  kUnverified,  // the figure is not confirmed: shown, never counted
-};
-inline constexpr std::array<std::string_view, 3> kUses = {"held-out", "fitted", "unverified"};
-inline std::string_view name(Use use) {
-  return kUses[static_cast<std::size_t>(use)];
-}
+namespace orrery::verbs {
 
 // Relative errors, predicted / measured - 1, in short. All zero without points.
 struct ErrorSummary {

@@ -166,6 +166,20 @@ TEST(ExpectedError, OfARunThatIsNotNearThoseMeasuredNothingIsStatedAndWhyIsSaid)
             "were (core on H100 in 16 bits)");
 }
 
+TEST(ExpectedError, BatchesMicrobatchesAndWhatIsOffloadedAreToBeNearAsWell) {
+  MeasuredSizes sizes = kMeasured;
+  sizes.batch = {128, 2048}, sizes.micro_batch = {1, 4}, sizes.offloaded = {0, 0};
+  const std::vector<KindError> kinds = {{{"core", "H100", 16, false}, 40, 4, sizes}};
+  const auto known = [&](double batch, double micro_batch, double offloaded) {
+    return expected_error(kinds, {"core", "H100", 16, false}, {16, 4096, 7e9, batch, micro_batch, offloaded})
+        .has_value();
+  };
+  EXPECT_TRUE(known(64, 8, 0));
+  EXPECT_FALSE(known(8, 1, 0));
+  EXPECT_FALSE(known(128, 9, 0));
+  EXPECT_FALSE(known(128, 1, 0.5));
+}
+
 TEST(ExpectedError, OfAKindWithFewRunsIsNearWhereAnyOfItsSoftwareIs) {
   const std::vector<KindError> kinds = {{{"core", "H100", 16, false}, 3, 4, {{8, 8}, {2048, 2048}, {1e9, 1e9}}},
                                         {{"core", "A100", 16, false}, 9, 6, {{512, 512}, {2048, 2048}, {1e9, 1e9}}}};

@@ -5,6 +5,7 @@
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/verbs/validate/collectives.h"
 #include "orrery/verbs/validate/collectives_table.h"
+#include "orrery/verbs/validate/optima_table.h"
 #include "orrery/verbs/validate/run.h"
 #include "orrery/verbs/validate/table.h"
 
@@ -50,6 +51,17 @@ int compare_collectives(const Options& options, const Console& console) {
            [&](const Sets& sets) { return table_of(sets, collectives_points, collectives_summary, options.all); }});
 }
 
+int compare_optima(const Options& options, const Console& console) {
+  return run_verb<FoundOptima>(console, {.answer =
+                                             [&](Run& run) {
+                                               base::Limits limits{.memory = 0};
+                                               limits.stop = run.stop();
+                                               return find_optima(catalogue_directory(), options.sets, limits);
+                                             },
+                                         .document = validate_optima_document,
+                                         .table = optima_table});
+}
+
 }  // namespace
 
 int run_validate(const Arguments& arguments, Console& console) {
@@ -58,18 +70,19 @@ int run_validate(const Arguments& arguments, Console& console) {
       "validate",
       "Predictions against published and measured runs and collectives: the error of every point and set, worst first",
       "orrery validate train --all");
-  line.word("SUBJECT", options.subject, "What is predicted: train, or collectives");
+  line.word("SUBJECT", options.subject, "What is predicted: train, collectives, or optima: searched plans");
   line.words("SETS", options.sets, "Only these tables of catalog/validation, or of catalog/collectives");
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
   if (!line.read(arguments, console)) return kDone;
-  const std::vector<std::string> subjects = {"train", "collectives"};
+  const std::vector<std::string> subjects = {"train", "collectives", "optima"};
   if (options.subject == subjects[0]) return compare_runs(options, console);
   if (options.subject == subjects[1]) return compare_collectives(options, console);
+  if (options.subject == subjects[2]) return compare_optima(options, console);
   if (options.subject.empty())
     base::fail("O1360", "what is to be held to measurements must be said", {},
-               "subjects are: train (runs), collectives; `orrery validate train`");
+               "subjects are: train (runs), collectives, optima; `orrery validate train`");
   base::fail("O1360", fmt::format("`{}` is nothing that Orrery can hold to measurements", options.subject), {},
-             base::did_you_mean(options.subject, subjects, "subjects are: train, collectives"));
+             base::did_you_mean(options.subject, subjects, "subjects are: train, collectives, optima"));
 }
 
 }  // namespace orrery::verbs

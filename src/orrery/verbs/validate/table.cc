@@ -6,10 +6,7 @@
 #include "orrery/verbs/validate/error_summary_text.h"
 
 namespace orrery::verbs {
-namespace {
-
-// "t8 p16 d4 b1 v3 full sp": what tells the points of a set apart.
-std::string plan_in_short(const cluster::Plan& plan) {
+std::string short_plan(const cluster::Plan& plan) {
   std::string text = fmt::format("t{} p{} d{} b{}", plan.tp, plan.pp, plan.dp, plan.micro_batch);
   if (plan.cp > 1) text += fmt::format(" c{}", plan.cp);
   if (plan.ep > 1) text += fmt::format(" e{}", plan.ep);
@@ -20,8 +17,6 @@ std::string plan_in_short(const cluster::Plan& plan) {
   if (plan.zero > 0) text += fmt::format(" zero{}", plan.zero);
   return text;
 }
-
-}  // namespace
 
 std::string validation_summary(const std::vector<ValidatedSet>& sets) {
   Table table;
@@ -56,7 +51,7 @@ std::string validation_points(const ValidatedSet& set, std::size_t most) {
     table.rows.push_back({signed_percent(point.error), fmt::format("{:.5g}", point.run.value),
                           fmt::format("{:.5g}", point.predicted), std::string(verbs::name(point.run.measure)),
                           point.run.row, std::string(verbs::name(point.run.use)), point.run.model_name,
-                          std::to_string(point.run.plan.gpus), plan_in_short(point.run.plan)});
+                          std::to_string(point.run.plan.gpus), short_plan(point.run.plan)});
   }
   std::string result = fmt::format("{}\n{}", set.title, text(table));
   if (shown < set.points.size())

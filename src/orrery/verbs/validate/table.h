@@ -9,6 +9,9 @@
 
 namespace orrery::verbs {
 
+// "t8 p16 d4 b1 v3 full sp": what tells the points of a set apart.
+std::string short_plan(const cluster::Plan& plan);
+
 // One row a set: held-out points, mean absolute, median, bias and worst error in percent, and the same of fitted
 // points.
 std::string validation_summary(const std::vector<ValidatedSet>& sets);

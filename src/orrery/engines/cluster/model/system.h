@@ -26,6 +26,7 @@ struct Constant {
   std::string unit;
   std::string origin;     // "data sheet", "fitted", "set"
   std::string fitted_on;  // the data, for a fitted one
+  std::string words;      // its origin in full: the source, what was assumed, "--set"; empty: the file alone
 };
 
 struct System {
@@ -39,6 +40,7 @@ struct System {
   std::vector<Constant> constants;  // for display: `evaluate` reads the fields above
   double price_per_gpu_hour = 0;    // 0: unknown
   double watts_per_gpu = 0;
+  double pue = 1;  // power usage effectiveness: what the site draws over what its accelerators do
 };
 
 }  // namespace orrery::cluster

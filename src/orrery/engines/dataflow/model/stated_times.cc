@@ -14,13 +14,16 @@ void state_times(Setup& setup, const Mapping& mapping, const PartitionCost& part
   std::vector<Tiling> tilings = mapping.tilings;
   if (tilings.empty()) tilings.push_back({mapping.tiles, mapping.tile_size});
   const machine::FlatEfficiency peak(data_sheet(setup.system), 1);
+  Setup at_peak = setup;  // without the rates that kernels have already
+  for (workload::Kernel& kernel : at_peak.graph.kernels) kernel.compute_utilization.reset();
   std::vector<std::optional<double>> rates(setup.graph.kernels.size());
   for (std::size_t t = 0; t < tilings.size(); ++t) {
     Mapping one = mapping;
     one.tilings.clear();
     one.tiles = tilings[t].tiles;
     one.tile_size = tilings[t].tile_size;
-    const PartitionProblem timed = lower(setup, one, defects, &operators), fastest = lower(setup, one, defects, &peak);
+    const PartitionProblem timed = lower(setup, one, defects, &operators);
+    const PartitionProblem fastest = lower(at_peak, one, defects, &peak);
     for (const ConfigurationCost& configuration : partition.configurations) {
       if (configuration.tiling >= 0 && configuration.tiling != static_cast<int>(t)) continue;
       for (const int k : configuration.kernels) {

@@ -1,6 +1,7 @@
 #include "orrery/verbs/train/plans/plan_choice.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/inputs/systems/host_room.h"
 #include "orrery/verbs/train/operators/operator_times.h"
 #include "orrery/verbs/train/plans/open_degrees.h"
@@ -142,6 +144,30 @@ void take_smallest_degrees(const TrainRequest& request, const std::set<std::stri
     trained.defaulted.emplace_back("interleave");
 }
 
+// Of degrees that are given: as many chunks a stage as are fastest and fit, where the software interleaves them.
+void take_chunks(const TrainRequest& request, const std::set<std::string>& set,
+                 const machine::OperatorModel& operators, TrainedModel& trained) {
+  cluster::Plan& plan = trained.plan;
+  const bool asked = request.schedule == cluster::PipelineChoice::kInterleaved;
+  if (request.interleave || (request.schedule && !asked) || set.count("interleave") > 0 || plan.pp < 2 ||
+      plan.schedule != cluster::Schedule::kOneFOneB || !request.plan_file.empty())
+    return;
+  cluster::Plan best = plan;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (base::Count chunks = asked ? 2 : 1; chunks <= base::ceil_divide(trained.model.layers, plan.pp); ++chunks) {
+    cluster::Plan tried = plan;
+    tried.interleave = chunks;
+    if (!cluster::possible(trained.model, trained.system, tried) ||
+        !cluster::runs_without(trained.model, tried, plan.stack.lacks) ||
+        cluster::memory(trained.model, tried).in_use() > trained.system.accelerator.memory_bytes)
+      continue;
+    const double seconds = cluster::evaluate(trained.model, trained.system, tried, operators).iteration_s;
+    if (seconds < fastest) best = tried, fastest = seconds;
+  }
+  plan = best;
+  if (plan.interleave > 1 && !asked) trained.defaulted.emplace_back("interleave");
+}
+
 std::string bounded_gap(double gap) {
   return gap < 1 ? fmt::format("none is better by more than {:.2f} %", 100 * gap)
                  : "how good the best is, is not known";
@@ -212,6 +238,11 @@ void choose_plan(Setting& setting) {
     const GivenDegrees given = given_degrees(request, setting.set);
     if (given.gpus && !given.dp) refuse_too_many(trained, trained.plan.gpus, true);
     take_smallest_degrees(request, setting.set, setting.limits, trained);
+    if (slow_operators.empty() && trained.choices > 0) {
+      const TrainOperators operators(request, trained, nullptr, nullptr, setting.limits, setting.products,
+                                     setting.array);
+      take_chunks(request, setting.set, operators.model(), trained);
+    }
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }
   check_overlap(request, setting.asked, setting.set, trained);

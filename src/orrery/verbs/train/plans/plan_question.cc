@@ -6,13 +6,14 @@
 namespace orrery::verbs {
 
 std::string PlanQuestion::first_asked() const {
-  const std::array<std::pair<bool, const char*>, 12> options = {{{front, "--pareto"},
+  const std::array<std::pair<bool, const char*>, 13> options = {{{front, "--pareto"},
                                                                  {!objective.empty(), "--objective"},
                                                                  {top.has_value(), "--top"},
                                                                  {most_gpus.has_value(), "--gpus N..M"},
                                                                  {!batches.empty(), "--global-batch N..M"},
                                                                  {most_memory.has_value(), "--max-memory"},
-                                                                 {margin.asked(), "--memory-margin"},
+                                                                 {margin.has_value(), "--memory-margin"},
+                                                                 {scope == PlanScope::kAll, "--space"},
                                                                  {most_dollars.has_value(), "--max-cost"},
                                                                  {most_seconds.has_value(), "--max-time"},
                                                                  {certify, "--certify"},

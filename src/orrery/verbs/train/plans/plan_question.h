@@ -10,14 +10,9 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/cluster/search/incumbents.h"
 #include "orrery/engines/cluster/search/objective.h"
+#include "orrery/inputs/systems/plan_stages.h"
 
 namespace orrery::verbs {
-
-// Of an accelerator's memory, to be left free of what is in use.
-struct MemoryMargin {
-  double share = 0, bytes = 0;
-  bool asked() const { return share > 0 || bytes > 0; }
-};
 
 struct PlanQuestion {
   std::vector<cluster::Metric> objective;  // in turn; empty: time
@@ -26,9 +21,11 @@ struct PlanQuestion {
   std::optional<base::Count> most_gpus;    // of a range; RunQuestion::gpus is its least
   std::vector<base::Count> batches;        // several global batches; empty: RunQuestion::global_batch
   std::optional<double> most_memory;       // bytes of an accelerator; default: all it has
-  MemoryMargin margin;
-  std::optional<double> most_dollars;  // of the run with `tokens`, else of an iteration (a sequence, of batches)
-  std::optional<double> most_seconds;  // likewise
+  std::optional<MemoryMargin> margin;      // nothing: kUsualMargin, unless most_memory is given
+  PlanScope scope = PlanScope::kUsual;     // kUsual: if none of those is within the limits, others
+  bool beside = false;                     // also say what offloading would bring, and a published plan
+  std::optional<double> most_dollars;      // of the run with `tokens`, else of an iteration (a sequence, of batches)
+  std::optional<double> most_seconds;      // likewise
   cluster::Reliability reliability;
   bool certify = false;  // by evaluating every plan
   bool map = false;      // the best plan of every tp x pp
@@ -58,6 +55,10 @@ struct PlanAnswer {
   std::optional<ForcedPlan> forced;
   std::vector<std::string> conflict;  // where nothing is within the limits: the smallest set that excludes all
   bool conflict_proven = true;        // that there is no smaller one
+  PlanScope scope = PlanScope::kAll;  // of what the first of `top` is the best
+  double margin = 0;                  // bytes of an accelerator that all plans leave free
+  bool margin_left = false;           // no plan leaves the usual margin free, so there is none
+  std::optional<cluster::Candidate> offloading;  // the best where plans may offload, too; nothing: not asked
 };
 
 }  // namespace orrery::verbs

@@ -156,8 +156,6 @@ cluster::PlanLimits limits_of(const TrainRequest& request, const cluster::Object
   cluster::PlanLimits limits;
   const double capacity = trained.system.accelerator.memory_bytes;
   limits.memory = std::min(capacity, request.plans.most_memory.value_or(capacity));
-  const MemoryMargin& margin = request.plans.margin;
-  if (margin.asked()) limits.in_use = std::max(0.0, (1 - margin.share) * capacity - margin.bytes);
   double units = 1;
   if (trained.tokens > 0) {
     units = trained.tokens / static_cast<double>(trained.model.seq);
@@ -209,16 +207,59 @@ struct Search {
   const base::Budget& budget;
   int threads;
   TrainedModel& trained;
-  cluster::Space space;
+  cluster::Space wide;   // all that is asked about
+  cluster::Space space;  // and the part of it that is searched
   cluster::Objective objective;
   cluster::PlanLimits limits;
 
   cluster::Optimum run(const cluster::Space& in, const cluster::Objective& wanted, const cluster::PlanLimits& within,
                        cluster::SearchOptions options) const {
     options.threads = threads;
-    return optimize(trained.model, trained.system, in, wanted, within, operators, budget, options);
+    return cluster::optimize(trained.model, trained.system, in, wanted, within, operators, budget, options);
+  }
+
+  void look_at(const PlanStage& stage) {
+    space = space_of_stage(stage.scope, trained.model, trained.system, wide);
+    limits.in_use = stage.margin > 0 ? trained.system.accelerator.memory_bytes - stage.margin : cluster::kNever;
   }
 };
+
+// The best of the first stage that has any; of the last one otherwise.
+cluster::Optimum run_stages(Search& search, const cluster::SearchOptions& options, PlanAnswer& answer) {
+  const PlanQuestion& asked = search.request.plans;
+  const std::vector<PlanStage> stages = plan_stages(asked.scope, asked.margin, asked.most_memory.has_value(),
+                                                    search.trained.system.accelerator.memory_bytes);
+  cluster::Optimum found;
+  for (const PlanStage& stage : stages) {
+    search.look_at(stage);
+    found = search.run(search.space, answer.objective, search.limits, options);
+    answer.scope = stage.scope;
+    answer.margin = stage.margin;
+    answer.margin_left = stage.margin < stages.front().margin;
+    if (!found.best.empty() || !found.finished) break;
+  }
+  return found;
+}
+
+// What is open and has one value in what is searched is not searched.
+void leave_out_fixed(const Search& search, std::vector<std::string>& names) {
+  for (const Variable variable : cluster::kVariables)
+    if (search.wide.open(variable) && search.space.of(variable).size() == 1)
+      names.erase(std::remove(names.begin(), names.end(), cluster::name(variable)), names.end());
+}
+
+// The best plan of the same space where plans may offload, too.
+void look_at_offloading(const Search& search, PlanAnswer& answer) {
+  cluster::Space space = search.space;
+  for (const Variable variable : {Variable::kOffloadActivations, Variable::kOffloadOptimizer})
+    space.of(variable) = search.wide.of(variable);
+  const bool open = search.wide.open(Variable::kOffloadActivations) || search.wide.open(Variable::kOffloadOptimizer);
+  if (search.trained.system.accelerator.host_bytes_per_s <= 0 || answer.scope == PlanScope::kAll || !open) return;
+  cluster::Objective single = answer.objective;
+  single.front = false;
+  cluster::Optimum best = search.run(space, single, search.limits, {});
+  if (best.finished && !best.best.empty()) answer.offloading = best.best.front();
+}
 
 // The plan that lacks the least of what it should have, where none is within the limits.
 void take_nearest(const Search& search, PlanAnswer& answer) {
@@ -255,13 +296,15 @@ void take_nearest(const Search& search, PlanAnswer& answer) {
 cluster::Space forced_space(const Search& search) {
   cluster::Space forced = search.space;
   force(search.request.plans.why, search.trained.model, forced);
+  cluster::Space wide = search.wide;
+  force(search.request.plans.why, search.trained.model, wide);
   if (forced.of(Variable::kZero) == cluster::Values{3} && search.space.of(Variable::kZero) != cluster::Values{3} &&
       !search.trained.stack_given) {
     const cluster::Overlap overlap = forced.base.overlap;
     formats::orrery::take_stack(of_zero_3(catalogue_directory(), forced.base.stack), forced.base);
     if (search.request.overlap) forced.base.overlap = overlap;
   }
-  forced.waived = cluster::given_features(forced);
+  forced.waived = cluster::given_features(wide);
   return forced;
 }
 
@@ -375,8 +418,8 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   trained.defaulted = open_variables(request, set, trained);
   PlanAnswer& answer = trained.search.emplace();
   answer.objective = objective_of(request, set, trained);
-  Search search{request,          operators, budget, limits.threads, trained, space_of(request, set, trained),
-                answer.objective, {}};
+  const cluster::Space wide = space_of(request, set, trained);
+  Search search{request, operators, budget, limits.threads, trained, wide, wide, answer.objective, {}};
   search.limits = limits_of(request, answer.objective, trained);
   trained.choices = 0;
   // For the rules to say: more accelerators than there are, or a batch that none counts.
@@ -406,7 +449,8 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   options.progress = request.plans.progress;
   // What bounds prove holds without the enumeration, too, and is there first.
   options.enumerate = false;
-  cluster::Optimum found = search.run(search.space, answer.objective, search.limits, options);
+  cluster::Optimum found = run_stages(search, options, answer);
+  if (!found.best.empty()) leave_out_fixed(search, trained.defaulted);
   if (request.plans.certify) {
     options.enumerate = true;
     cluster::Optimum all = search.run(search.space, answer.objective, search.limits, options);
@@ -434,6 +478,7 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
     answer.cells = std::move(map.best);
     answer.interrupted = answer.interrupted || !map.finished;
   }
+  if (request.plans.beside) look_at_offloading(search, answer);
   if (!request.plans.why.empty()) {
     const cluster::Space forced = forced_space(search);
     const cluster::Optimum best = search.run(forced, answer.objective, search.limits, {});

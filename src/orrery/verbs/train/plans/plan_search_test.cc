@@ -190,6 +190,7 @@ TEST(PlanRows, RefuseWhatTheHostsDoNotHold) {
 TEST(PlanRows, SayWhatTrainSaysOfThePlan) {
   TrainRequest request = on("gpt3-175b", "a100-selene", 64, 1536);
   request.tp = 8, request.pp = 8, request.dp = 1, request.recompute = cluster::Recompute::kFull;
+  request.interleave = 1;  // which no column says
   std::ostringstream figure;
   figure.precision(17);
   const std::string out = rows("tp,pp,recompute,dp\n8,8,full,1\n", 1, false);

@@ -1,4 +1,4 @@
-#include "orrery/verbs/validate/measured_rows.h"
+#include "orrery/inputs/systems/measured_rows.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,8 @@
-// A table of measurements in the catalogue: what it says of itself in comment lines, and its columns.
+// A table of measurements in the catalogue: what it says of itself in comment lines, its columns, and what a row is
+// good for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -11,6 +13,16 @@
 #include "orrery/formats/csv/csv.h"
 
 namespace orrery::verbs {
+
+enum class Use {
+  kHeldOut,     // no constant has seen it
+  kFitted,      // constants were fitted on it: never counts as validation
+  kUnverified,  // the figure is not confirmed: shown, never counted
+};
+inline constexpr std::array<std::string_view, 3> kUses = {"held-out", "fitted", "unverified"};
+inline std::string_view name(Use use) {
+  return kUses[static_cast<std::size_t>(use)];
+}
 
 struct MeasuredTable {
   std::string name;                    // of the file, without its suffix

@@ -1,0 +1,62 @@
+#include "orrery/engines/cluster/search/usual_space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "orrery/engines/cluster/search/optimize.h"
+#include "orrery/engines/cluster/search/plan_search_test_util.h"
+
+namespace orrery::cluster {
+namespace {
+
+TEST(UsualSpace, IsAPartOfTheSpaceWhoseBestIsWhatTryingItsPlansFinds) {
+  int with_plans = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Draw draw(40'000 + seed);
+    const Model model = random_model(draw);
+    const System system = random_system(draw);
+    Asked asked = random_space(draw, model, system, 12, 12);
+    const machine::Roofline operators(system.accelerator);
+    const std::size_t metrics = asked.objective.all().size();
+    std::vector<Candidate> wide = ranked(tried_one_by_one(model, system, asked, operators), metrics);
+    const Domain all(model, system, asked.space);
+    asked.space = usual_space(model, system, asked.space);
+    const Optimum found =
+        optimize(model, system, asked.space, asked.objective, asked.limits, operators, base::Budget());
+    ASSERT_TRUE(found.certificate.optimal);
+    if (found.best.empty()) continue;
+    ++with_plans;
+    ASSERT_FALSE(wide.empty()) << "seed " << seed;
+    EXPECT_FALSE(better(found.best[0], wide[0], metrics)) << "seed " << seed;
+    EXPECT_TRUE(all.allowed(found.best[0].plan)) << "seed " << seed;
+    // Of the wide space's plans that are usual none is better.
+    for (const Candidate& each : wide) {
+      if (!better(each, found.best[0], metrics)) break;
+      bool usual = true;
+      for (const Variable variable : kVariables) {
+        const Values& values = asked.space.of(variable);
+        usual = usual &&
+                (values.empty() || std::find(values.begin(), values.end(), get(each.plan, variable)) != values.end());
+      }
+      EXPECT_FALSE(usual) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(with_plans, 50);
+}
+
+TEST(UsualSpace, KeepsWhatIsGiven) {
+  Draw draw(1);
+  const Model model = random_model(draw);
+  const System system = random_system(draw);
+  Space space = random_space(draw, model, system, 12, 12).space;
+  space.of(Variable::kOffloadActivations) = {kWholeShare};
+  space.of(Variable::kMicroBatch) = {12};
+  const Space usual = usual_space(model, system, space);
+  EXPECT_EQ(usual.of(Variable::kOffloadActivations), Values{kWholeShare});
+  EXPECT_EQ(usual.of(Variable::kMicroBatch), Values{12});
+  EXPECT_EQ(without_offloading(space).of(Variable::kOffloadActivations), Values{kWholeShare});
+}
+
+}  // namespace
+}  // namespace orrery::cluster
