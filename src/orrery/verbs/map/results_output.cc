@@ -69,7 +69,7 @@ bool interrupted(const MappedLayer& layer) {
 
 int exit_code(const Results& results, const Run& run) {
   bool no = false;
-  bool limit = !std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::proven));
+  bool limit = std::any_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::cut_short));
   for (const MappedLayer& layer : results.mapped.layers) {
     if (interrupted(layer)) return kInterrupted;
     no = no || layer.optimum.infeasible || (layer.forced && layer.forced->optimum.infeasible);
