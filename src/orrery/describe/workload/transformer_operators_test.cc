@@ -127,12 +127,12 @@ Transformer windowed(Reach reach, Count span, bool causal = true) {
 TEST(Prefill, OfAWindowOnlyTheBlocksThatItTouchesAreComputed) {
   const std::vector<Operator> block = one_block(windowed(Reach::kWindow, 128), {1, 1000, 0});
   expect_shapes({named(block, "window-first-KTQ"), named(block, "window-KTQ"), named(block, "window-last-KTQ")},
-                {{"window-first-KTQ", 16, 128, 128, 4},
-                 {"window-KTQ", 16, 256, 128, 4 * 6},  // a block's own keys, and those of the block before
-                 {"window-last-KTQ", 16, 232, 104, 4}});
+                {{"window-first-KTQ", 16, 128, 2 * 128, 2},  // two heads share keys
+                 {"window-KTQ", 16, 256, 2 * 128, 2 * 6},    // a block's own keys, and those of the block before
+                 {"window-last-KTQ", 16, 232, 2 * 104, 2}});
   const std::vector<Operator> chunks = one_block(windowed(Reach::kChunk, 128), {1, 1000, 0});
   expect_shapes({named(chunks, "chunk-KTQ"), named(chunks, "chunk-last-KTQ")},
-                {{"chunk-KTQ", 16, 128, 128, 4 * 7}, {"chunk-last-KTQ", 16, 104, 104, 4}});
+                {{"chunk-KTQ", 16, 128, 2 * 128, 2 * 7}, {"chunk-last-KTQ", 16, 104, 2 * 104, 2}});
 }
 
 TEST(Phases, AWindowAsLongAsTheSequenceChangesNothing) {
@@ -155,7 +155,7 @@ TEST(Prefill, OfAWindowAtLeastTheVisiblePairsAreComputedAndAtMostAll) {
     const auto& attention = std::get<Attention>(near.decoder().kinds.front().mixer);
     Count pairs = 0;
     for (const Operator& op : one_block(near, phase))
-      if (op.name.ends_with("KTQ")) pairs += op.instances / 4 * bound(op, "D") * bound(op, "L");
+      if (op.name.ends_with("KTQ")) pairs += op.instances * bound(op, "D") * bound(op, "L") / 4;
     const double visible = visible_tokens(attention, tokens) * static_cast<double>(tokens);
     RC_ASSERT(static_cast<double>(pairs) >= visible - 1e-6);
     RC_ASSERT(operations(one_block(near, phase)) <= operations(one_block(full, phase)));
