@@ -153,7 +153,12 @@ std::string sweep_table(const SweepAnswer& answer) {
                : fmt::format("\n{} depends on none of these fields: {} points have the same\n", name,
                              answer.ranking.ranked);
   }
-  if (answer.study.verb == "map") out += "\nmappings are those of least " + minimised(answer.study.arguments) + "\n";
+  if (answer.study.verb == "map") {
+    std::string first = minimised(answer.study.arguments);
+    if (const std::size_t comma = first.find(','); comma != std::string::npos && first.find(' ') == std::string::npos)
+      first.replace(comma, 1, ", then ");
+    out += "\nmappings are those of least " + first + "\n";
+  }
   if (!answer.finished) out += "\nnot finished; the same command goes on from here\n";
   return out + "figures are modelled\n";
 }
