@@ -167,7 +167,7 @@ std::vector<std::string> array_price_remarks() {
 }
 
 PublishedSilicon published_silicon() {
-  return {2.76, 16.9e6, 500e6, "55nm", "L. Lu et al., MICRO 2021, as later papers quote it; not verified"};
+  return {2.76, 16.9e6, 500e6, "55nm", "L. Lu et al., MICRO 2021, as others quote it; not verified"};
 }
 
 }  // namespace orrery::verbs
