@@ -544,6 +544,18 @@ Record<MappedWork> work() {
        &Work::Left::flop},
       {"share", "Its share of the operations of all GEMMs, mapped or not, 0 to 1; null where it is no GEMM.",
        &Work::Left::share}};
+  using Memory = ModelMemory;
+  const auto bytes = [](base::Count Memory::*words) {
+    return [words](const Memory& m) { return static_cast<double>(m.*words) * m.word_bits / 8; };
+  };
+  const Record<Memory> memory = {
+      {"storage", "Name of the storage.", &Memory::storage},
+      {"capacity_bytes", "What it holds; null where the chip does not say.", &Memory::capacity_bytes},
+      {"weights_bytes", "Weights, all of them, in its words.", bytes(&Memory::weights_words)},
+      {"cache_bytes", "Keys, values and states that sequences keep.", bytes(&Memory::cache_words)},
+      {"activation_bytes", "What the largest operator reads and writes besides weights.",
+       bytes(&Memory::activation_words)},
+      {"total_bytes", "All three.", &Memory::bytes}};
   return {{"model", "The model as it was given to `--model`.", &Work::model},
           {"family", "Family of the model: its `model_type`.", &Work::family},
           {"phase", "Phase of the model that is mapped.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
@@ -555,6 +567,8 @@ Record<MappedWork> work() {
            "does not say.",
            &Work::max_positions},
           {"layers", "Blocks that run.", &Work::layers},
+          {"memory", "What the whole model takes of the chip's outermost storage, in bytes; left out with `--layer`.",
+           &Work::memory, memory, when([](const Work& w) { return !w.memory.storage.empty(); })},
           {"left_out", "Parts of the model that are not mapped.", &Work::left_out, left}};
 }
 

@@ -11,6 +11,7 @@
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/layers/layer_selection.h"
 #include "orrery/verbs/map/layers/layer_tasks.h"
+#include "orrery/verbs/map/layers/model_memory.h"
 #include "orrery/verbs/map/map_fused.h"
 
 namespace orrery::verbs {
@@ -82,6 +83,8 @@ MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
   for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
+  if (layers.work && request.layer.empty())
+    hold_against(*read.questions.front().chip, layers.work->model, layers.work->memory, layers.warnings);
   if (!layers.attention.rows.empty()) {
     layers.attention.cycle_seconds = common_cycle_seconds(read.questions);
     price(layers.attention);

@@ -10,6 +10,7 @@
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/workload/transformer_operators.h"
 #include "orrery/inputs/catalogue/model_facts.h"
+#include "orrery/verbs/map/layers/model_memory.h"
 
 namespace orrery::verbs {
 namespace {
@@ -178,7 +179,14 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
                         asked.cached,
                         model.transformer.max_positions,
                         layers,
-                        left_out(model.transformer, block)};
+                        left_out(model.transformer, block),
+                        legend(model.transformer, asked, operators)};
+  try {
+    out.work->memory = model_memory(model.transformer, asked, block.operators);
+  } catch (const base::OverflowError&) {
+    base::fail("O0914", fmt::format("weights and caches of `{}` cannot be counted in 64 bits", model.entry.name),
+               {model.file, 0, 0, 1});
+  }
 }
 
 }  // namespace orrery::verbs
