@@ -121,6 +121,14 @@ MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
 
 }  // namespace
 
+std::optional<double> MapAnswer::tokens_per_s() const {
+  const auto found = [](const MappedLayer& layer) { return layer.found(); };
+  if (!work || !selected.empty() || !std::all_of(mapped.layers.begin(), mapped.layers.end(), found)) return {};
+  const double seconds = totals(mapped.layers, mapped.attention.rows).seconds * static_cast<double>(blocks);
+  if (!(seconds > 0)) return {};
+  return static_cast<double>(work->batch) * static_cast<double>(work->tokens) / seconds;
+}
+
 MapAnswer map(const MapRequest& request) {
   return answer_of(request, nullptr);
 }
