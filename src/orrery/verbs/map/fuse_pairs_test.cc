@@ -46,6 +46,12 @@ FusedPair::Choice by_hand(LayerQuestion product, LayerQuestion after, const Fuse
       keep.keep = true;
       side->space.constraints.push_back(keep);
     }
+    nest::Constraint once;  // sweeps are over what lies there
+    once.kind = nest::Constraint::Kind::kFactor;
+    once.level = static_cast<int>(after.chip->storages.size()) - 1;
+    once.dimension = after.einsum.dimension_index("D");
+    once.value = 1;
+    after.space.constraints.push_back(once);
   }
   const MappedModel sides = map_layers({product, after}, {});
   FusedPair::Choice out;

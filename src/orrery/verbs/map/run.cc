@@ -65,6 +65,8 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   asked.normalisation.resize(asked.questions.size());
   asked.inputs = inputs_of(layers, std::move(read.inputs));
   asked.warnings = std::move(read.warnings);
+  if (layers.work && request.layer.empty() && how.only.empty() && !asked.questions.empty())
+    hold_against(*asked.questions.front().chip, layers.work->model, layers.work->memory, layers.warnings);
   asked.warnings.append(layers.warnings);
   return asked;
 }

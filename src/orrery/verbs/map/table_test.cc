@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/inputs/layers/layer_figures.h"
 #include "orrery/verbs/map/example_layer_test_util.h"
 
 namespace orrery::verbs {
