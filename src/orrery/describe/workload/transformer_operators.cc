@@ -6,9 +6,9 @@
 //
 //   operator    E (reduced)   D (produced)     L (columns)   instances
 //   KQV         H             (h + 2g) a       batch tokens  1          all three projections side by side
-//   KTQ         a             S                tokens        h batch    scores of one head
-//   softmax     S             2 sweeps         tokens        h batch    sum of exponentials; scale
-//   VScores     S             a                tokens        h batch    values weighted by scores
+//   KTQ         a             S                h/g tokens    g batch    scores of the heads that share keys
+//   softmax     S             2 sweeps         h/g tokens    g batch    sum of exponentials; scale
+//   VScores     S             a                h/g tokens    g batch    values weighted by scores
 //   Out         h a           H                batch tokens  1
 //   layernorm   H             3 sweeps         batch tokens  2          mean; variance; scale and shift
 //   FF1         H             F (2F if gated)  batch tokens  1          gate and up projections side by side
@@ -21,9 +21,11 @@
 // window of w tokens or a chunk of c is: prefill computes it in blocks of w queries that see 2 w keys (the first w of
 // them in the block before), and of c queries that see c; decoding sees what the window or the chunk still holds.
 //
-// Grouped-query attention (Ainslie et al., 2023) makes keys and values narrower. In prefill each head remains an
-// instance of its own. In decoding the queries of a group multiply the same keys, which is where the time goes: they
-// are columns of one product, tokens h / g of them, for each of g heads.
+// Grouped-query attention (Ainslie et al., 2023) makes keys and values narrower. The queries of a group multiply the
+// same keys: they are columns of one product, tokens h / g of them, for each of g heads. A rank of their own would add
+// nothing: keys and values have neither tokens nor heads as a rank, queries and scores have both, so that loops over
+// either reuse the same data, and what two loops can do one can. In prefill `heads_apart` makes each head an instance
+// of its own, whose keys are read anew, as Timeloop-Experiments has it.
 //
 // Latent attention (DeepSeek-V2, arXiv 2405.04434) expands keys and values in prefill; in decoding the expansion is
 // absorbed into the queries and the outputs (section 2.1.2 there), so that scores read the latents themselves.
@@ -214,7 +216,7 @@ class Builder {
   void core(const std::string& prefix, const Attention& a, const Meeting& met) {
     const std::string name = prefix + met.prefix;
     Count heads = a.heads, queries = met.queries;
-    if (phase_.cached > 0) {
+    if (phase_.cached > 0 || !phase_.heads_apart) {
       heads = a.kv_heads;
       queries =
           product_("the queries of a group", {{"heads of a group", a.heads / a.kv_heads}, {"tokens", met.queries}});

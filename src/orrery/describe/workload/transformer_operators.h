@@ -29,9 +29,10 @@ struct Operator {
 // What is asked of the model. Prefill (and the forward pass of training): sequences of `tokens`, nothing cached.
 // Decoding: one token more for each of `cached`; verifying: `tokens` more, drafted by something smaller.
 struct Phase {
-  base::Count batch = 1;   // sequences
-  base::Count tokens = 1;  // of each that are new
-  base::Count cached = 0;  // of each that went before
+  base::Count batch = 1;     // sequences
+  base::Count tokens = 1;    // of each that are new
+  base::Count cached = 0;    // of each that went before
+  bool heads_apart = false;  // in prefill, heads that share keys are instances of their own nevertheless
 };
 
 struct BlockOperators {

@@ -61,13 +61,19 @@ TEST(TransformerBlock, BertLargeAt4096HasTheShapesOfTimeloopExperiments) {
 
 TEST(TransformerBlock, Llama3NarrowsKeysAndValuesDoublesFf1AndSweepsTwice) {
   expect_shapes(one_block(llama3_8b(), {2, 128, 0}), {{"KQV", 4096, 6144, 256, 1},
-                                                      {"KTQ", 128, 128, 128, 64},
-                                                      {"softmax", 128, 2, 128, 64},
-                                                      {"VScores", 128, 128, 128, 64},
+                                                      {"KTQ", 128, 128, 512, 16},
+                                                      {"softmax", 128, 2, 512, 16},
+                                                      {"VScores", 128, 128, 512, 16},
                                                       {"Out", 4096, 4096, 256, 1},
                                                       {"layernorm", 4096, 2, 256, 2},
                                                       {"FF1", 4096, 28672, 256, 1},
                                                       {"FF2", 14336, 4096, 256, 1}});
+}
+
+TEST(TransformerBlock, HeadsThatShareKeysMayStandApart) {
+  const std::vector<Operator> block = one_block(llama3_8b(), {2, 128, 0, true});
+  expect_shapes({block.begin() + 1, block.begin() + 4},
+                {{"KTQ", 128, 128, 128, 64}, {"softmax", 128, 2, 128, 64}, {"VScores", 128, 128, 128, 64}});
 }
 
 TEST(TransformerBlock, OnlySoftmaxAndLayernormAreNormalisations) {
@@ -121,12 +127,12 @@ Transformer windowed(Reach reach, Count span, bool causal = true) {
 TEST(Prefill, OfAWindowOnlyTheBlocksThatItTouchesAreComputed) {
   const std::vector<Operator> block = one_block(windowed(Reach::kWindow, 128), {1, 1000, 0});
   expect_shapes({named(block, "window-first-KTQ"), named(block, "window-KTQ"), named(block, "window-last-KTQ")},
-                {{"window-first-KTQ", 16, 128, 128, 4},
-                 {"window-KTQ", 16, 256, 128, 4 * 6},  // a block's own keys, and those of the block before
-                 {"window-last-KTQ", 16, 232, 104, 4}});
+                {{"window-first-KTQ", 16, 128, 2 * 128, 2},  // two heads share keys
+                 {"window-KTQ", 16, 256, 2 * 128, 2 * 6},    // a block's own keys, and those of the block before
+                 {"window-last-KTQ", 16, 232, 2 * 104, 2}});
   const std::vector<Operator> chunks = one_block(windowed(Reach::kChunk, 128), {1, 1000, 0});
   expect_shapes({named(chunks, "chunk-KTQ"), named(chunks, "chunk-last-KTQ")},
-                {{"chunk-KTQ", 16, 128, 128, 4 * 7}, {"chunk-last-KTQ", 16, 104, 104, 4}});
+                {{"chunk-KTQ", 16, 128, 2 * 128, 2 * 7}, {"chunk-last-KTQ", 16, 104, 2 * 104, 2}});
 }
 
 TEST(Phases, AWindowAsLongAsTheSequenceChangesNothing) {
@@ -149,7 +155,7 @@ TEST(Prefill, OfAWindowAtLeastTheVisiblePairsAreComputedAndAtMostAll) {
     const auto& attention = std::get<Attention>(near.decoder().kinds.front().mixer);
     Count pairs = 0;
     for (const Operator& op : one_block(near, phase))
-      if (op.name.ends_with("KTQ")) pairs += op.instances / 4 * bound(op, "D") * bound(op, "L");
+      if (op.name.ends_with("KTQ")) pairs += op.instances * bound(op, "D") * bound(op, "L") / 4;
     const double visible = visible_tokens(attention, tokens) * static_cast<double>(tokens);
     RC_ASSERT(static_cast<double>(pairs) >= visible - 1e-6);
     RC_ASSERT(operations(one_block(near, phase)) <= operations(one_block(full, phase)));
@@ -296,7 +302,7 @@ TEST(Mixtures, OfWhichATokenVisitsAllDoTheWorkOfADenseNetworkOfTheirWidth) {
   EXPECT_EQ(products(one_block(sparse, {1, 128, 0})) - 128 * 64 * 6, products(one_block(dense, {1, 128, 0})));
 }
 
-TEST(TransformerBlock, FewerKeyValueHeadsTouchKqvAlone) {
+TEST(TransformerBlock, FewerKeyValueHeadsNarrowKqvAndShareTheCore) {
   Transformer grouped = bert_large();
   std::get<Attention>(grouped.stacks.front().kinds.front().mixer).kv_heads = 4;
   const auto plain = one_block(bert_large(), {1, 256, 0});
@@ -304,8 +310,9 @@ TEST(TransformerBlock, FewerKeyValueHeadsTouchKqvAlone) {
   EXPECT_EQ(bound(named(narrow, "KQV"), "D"), (16 + 2 * 4) * 64);
   for (const Operator& op : plain) {
     if (op.name == "KQV") continue;
-    EXPECT_EQ(named(narrow, op.name).einsum.operations(), op.einsum.operations()) << op.name;
-    EXPECT_EQ(named(narrow, op.name).instances, op.instances) << op.name;
+    const Count sharing = op.part == CorePart::kNone ? 1 : 4;
+    EXPECT_EQ(named(narrow, op.name).einsum.operations(), sharing * op.einsum.operations()) << op.name;
+    EXPECT_EQ(sharing * named(narrow, op.name).instances, op.instances) << op.name;
   }
 }
 

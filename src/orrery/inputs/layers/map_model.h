@@ -104,11 +104,15 @@ struct Totals {
   base::Count cycles = 0;
   double edp_j_cycles = 0;
   double edp_seed = 0;
+  double seconds = 0;  // each layer's cycles at its chip's clock
 };
 Totals totals(const std::vector<MappedLayer>& layers, const std::vector<ArrayRow>& rows = {});
 
 // The same for `blocks` blocks one after the other. EDP: (blocks * energy) * (blocks * cycles). Throws as `totals`.
 Totals times(const Totals& block, base::Count blocks);
+
+// Of all that the chip describes, in um^2; nothing: a storage or the compute units have no figure.
+std::optional<double> area_um2(const machine::Chip& chip);
 
 // Layers with the same question (same_search) are searched once. The answer depends on neither threads nor luck, a time
 // limit or an interrupt apart: memory is shared by the layers, not by the threads, and a layer that its share is too

@@ -10,6 +10,19 @@
 
 namespace orrery::verbs {
 
+// What the whole model takes of the chip's outermost storage (layers/model_memory.h).
+struct ModelMemory {
+  std::string storage;
+  int word_bits = 0;
+  std::optional<double> capacity_bytes;  // nothing: it does not say
+  base::Count weights_words = 0, cache_words = 0, activation_words = 0;
+
+  base::Count words() const {
+    return base::checked_add(weights_words, base::checked_add(cache_words, activation_words));
+  }
+  double bytes() const { return static_cast<double>(words()) * word_bits / 8; }
+};
+
 // What of a model was mapped, and what was not.
 struct MappedWork {
   std::string model, family;                 // as it was named; its `model_type`
@@ -23,6 +36,8 @@ struct MappedWork {
     std::optional<double> flop, share;  // of all products, the mapped and the others; nothing: it is no product
   };
   std::vector<Left> left_out;
+  std::vector<std::string> legend = {};  // what the layers are
+  ModelMemory memory = {};
 };
 
 struct MapAnswer {
@@ -31,6 +46,9 @@ struct MapAnswer {
   MappedModel mapped;
   base::Count blocks = 0;  // of a model; 0: only layers
   std::string selected;    // the one layer of the model that was asked for; empty: all of them
+
+  // New tokens a second, of all sequences, in what is mapped; nothing: not of a whole model, or a layer has no mapping.
+  std::optional<double> tokens_per_s() const;
 };
 
 }  // namespace orrery::verbs

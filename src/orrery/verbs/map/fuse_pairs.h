@@ -17,10 +17,14 @@
 //   energy, cycles: b1 + b2     EDP: (sqrt(b1) + sqrt(b2))^2, since (E1 + E2) (C1 + C2) is at least that (Cauchy,
 //   Schwarz)
 //
+// Sides that are best each for itself may not have room beside each other (fuse_room.h). Of the cheapest such choices
+// that come to less than what fits, one side is mapped again in what the other leaves it, or each in half; what they
+// come to by themselves stays the bound.
+//
 // The choice is proven where both its sides are, and no other one that is not may come to less.
 //
-// Cost: 2 + 10 searches for each storage and pair; equal ones are searched once. A limit in seconds is of all of them
-// together (map_together.h).
+// Cost: 2 + 10 searches for each storage and pair, and 6 for each of at most three choices that have no room; equal
+// ones are searched once. A limit in seconds is of all of them together (map_together.h).
 #pragma once
 
 #include <cstddef>
@@ -37,7 +41,8 @@ struct FusedPair {
   struct Choice {
     FuseSides fuse;       // no level: not fused
     bool found = false;   // both sides have a mapping
-    bool proven = false;  // both sides are the best of their spaces, or one of them has no mapping
+    bool proven = false;  // both sides are the best of their spaces and have room, or one of them has no mapping
+    bool open = false;    // a limit ended the search for a side
     double energy_pj = 0;
     base::Count cycles = 0;
     double edp_j_cycles = 0;
@@ -46,6 +51,7 @@ struct FusedPair {
     // not fused.
     base::Count product_tile_words = 0, normalisation_tile_words = 0;
     std::string without;  // the side that has no mapping; empty: both have one
+    std::string no_room;  // why its sides, each the best for itself, cannot be beside each other; such is never taken
   };
   std::string product, normalisation;
   base::Count instances = 1;
@@ -57,6 +63,7 @@ struct FusedPair {
 
   // What is compared, of a choice that is found.
   double compared(const Choice& choice) const;
+  bool cut_short() const;  // not proven, since a limit ended a search
   const Choice& chosen() const { return choices[best]; }
   const Choice& unfused() const { return choices[0]; }
 };

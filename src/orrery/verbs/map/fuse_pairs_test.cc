@@ -46,6 +46,12 @@ FusedPair::Choice by_hand(LayerQuestion product, LayerQuestion after, const Fuse
       keep.keep = true;
       side->space.constraints.push_back(keep);
     }
+    nest::Constraint once;  // sweeps are over what lies there
+    once.kind = nest::Constraint::Kind::kFactor;
+    once.level = static_cast<int>(after.chip->storages.size()) - 1;
+    once.dimension = after.einsum.dimension_index("D");
+    once.value = 1;
+    after.space.constraints.push_back(once);
   }
   const MappedModel sides = map_layers({product, after}, {});
   FusedPair::Choice out;
@@ -66,19 +72,27 @@ TEST(FusePairs, TheChoiceIsTheLeastOfAllThatCanBeAskedForByHand) {
     ASSERT_EQ(fused.pairs.size(), 1u);
     const FusedPair& pair = fused.pairs[0];
     ASSERT_TRUE(pair.found);
-    EXPECT_TRUE(pair.proven);
-    ASSERT_EQ(pair.choices.size(), 9u);  // one storage, three flags, and not fused
-    double least = std::numeric_limits<double>::infinity();
+    ASSERT_EQ(pair.choices.size(), 9u);                       // one storage, three flags, and not fused
+    double least = std::numeric_limits<double>::infinity();   // of what has room as it is
+    double beside = std::numeric_limits<double>::infinity();  // of all, each side for itself
     for (const FusedPair::Choice& choice : pair.choices) {
       const FusedPair::Choice own = by_hand(product, after, choice.fuse);
       EXPECT_EQ(choice.found, own.found);
       if (!own.found) continue;
+      beside = std::min(beside, edp_of(own));
+      if (!choice.proven) {  // no room, or mapped again in less
+        EXPECT_GE(choice.edp_j_cycles, edp_of(own));
+        continue;
+      }
       EXPECT_EQ(choice.energy_pj, own.energy_pj);
       EXPECT_EQ(choice.cycles, own.cycles);
       EXPECT_DOUBLE_EQ(choice.edp_j_cycles, edp_of(own));
       least = std::min(least, edp_of(own));
     }
-    EXPECT_DOUBLE_EQ(pair.chosen().edp_j_cycles, least);
+    EXPECT_LE(pair.chosen().edp_j_cycles, least);
+    EXPECT_DOUBLE_EQ(pair.lower_bound, beside);
+    EXPECT_TRUE(pair.chosen().no_room.empty());
+    EXPECT_EQ(pair.proven, pair.chosen().edp_j_cycles <= beside * (1 + 1e-12));
     EXPECT_LE(pair.chosen().edp_j_cycles, pair.unfused().edp_j_cycles);
   }
 }
@@ -182,9 +196,11 @@ TEST(FusePairs, TheBoundHoldsOfWhatALimitLeavesOpen) {
       const FusedPair best = map_fused(questions, options).pairs.at(0);
       options.limits.seconds = 1e-5;
       const FusedPair hurried = map_fused(questions, options).pairs.at(0);
-      ASSERT_TRUE(best.proven && hurried.found);
-      const double least = best.compared(best.chosen());
-      EXPECT_EQ(best.lower_bound, least);
+      ASSERT_TRUE(best.found && hurried.found);
+      const double least = best.lower_bound;  // what has no room comes to more than its sides do by themselves
+      if (best.proven) {
+        EXPECT_EQ(best.compared(best.chosen()), least);
+      }
       EXPECT_LE(hurried.lower_bound, least * (1 + 1e-12));
       EXPECT_GE(hurried.compared(hurried.chosen()), least * (1 - 1e-12));
       if (hurried.proven) {

@@ -72,12 +72,18 @@ Record<Choice> choice_record() {
       {"l_fusion", "Whether the choice has `--l-fusion`.", [](const Choice& c) { return c.fuse.whole; }, when(fused)},
       {"pay_writeback_in_matmul", "Whether the choice has `--pay-writeback-in-matmul`.",
        [](const Choice& c) { return c.fuse.product_writes; }, when(fused)},
-      {"proven", "Whether both sides are proven to be the best of their spaces, or one is proven to have no mapping.",
+      {"proven",
+       "Whether both sides are proven to be the best of their spaces and have room at the same time, or one is proven "
+       "to have no mapping.",
        &Choice::proven},
       {"lower_bound", "No two mappings of the sides come to less of the objective, in its unit.", &Choice::lower_bound,
        when([](const Choice& c) { return std::isfinite(c.lower_bound); })},
       {"without_mapping", "Sides that have no mapping.", &Choice::without,
-       when([](const Choice& c) { return !c.found; })}};
+       when([](const Choice& c) { return !c.found; })},
+      {"no_room",
+       "Why both sides, each the best for itself, have no room at the same time: such a choice is not taken, and what "
+       "it comes to is a bound.",
+       &Choice::no_room, when([](const Choice& c) { return !c.no_room.empty(); })}};
   out.add(figures().only(found));
   Record<Choice> held = {
       {"product_tile_words", "Words of the matrix that all instances of the storage hold at a time for the GEMM.",
@@ -116,11 +122,21 @@ std::string fused_table(const std::vector<FusedPair>& pairs) {
                            beside ? compared(pair) : "-", ratio(pair), proven_or_gap(pair)});
     table.rows.push_back(std::move(row));
   }
-  return text(table) +
-         fmt::format(
-             "{} choices compared; figures of one instance, both sides summed; tiles: what the storage holds of "
-             "the matrix for the product / the normalisation\n",
-             choices);
+  std::string out =
+      text(table) +
+      fmt::format(
+          "{} choices compared; figures of one instance, both sides summed; tiles: what the storage holds of "
+          "the matrix for the product / the normalisation\n",
+          choices);
+  for (const FusedPair& pair : pairs) {
+    const auto crowded = std::find_if(pair.choices.begin(), pair.choices.end(), [&](const Choice& c) {
+      return !c.no_room.empty() && (!pair.found || pair.compared(c) < pair.compared(pair.chosen()));
+    });
+    if (crowded != pair.choices.end())
+      out += fmt::format("{} + {} at {} would be cheaper, but {}\n", pair.product, pair.normalisation,
+                         crowded->fuse.level, crowded->no_room);
+  }
+  return out;
 }
 
 std::vector<MappedLayer> marked(std::vector<MappedLayer> layers, const std::vector<FusedPair>& pairs) {

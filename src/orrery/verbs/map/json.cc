@@ -335,11 +335,6 @@ Record<MappedLayer> search() {
   return out.only(&MappedLayer::searched);
 }
 
-std::string bound_by(const MappedLayer& layer) {
-  const int binding = binding_level(layer.optimum.evaluation);
-  return binding < 0 ? layer.chip.compute.name : layer.chip.storages[binding].name;
-}
-
 Named<base::Count> dimensions(const MappedLayer& layer) {
   Named<base::Count> out;
   for (const workload::Dimension& dimension : layer.einsum.dimensions)
@@ -398,7 +393,16 @@ Record<MappedLayer> layer(bool searched) {
         levels,
         WithSchema{
             list_schema(any_of({storage_level().schema(), compute_level().schema(), network_level().schema()}))}},
-       {"bound_by", "Level whose bandwidth limits the run, or the compute units.", bound_by},
+       {"bound_by", "Level whose bandwidth limits the run, or the compute units.",
+        [](const MappedLayer& l) { return figures_of(l).bound_by; }},
+       {"seconds", "Time of one instance, in seconds: its cycles at the chip's clock.",
+        [](const MappedLayer& l) { return figures_of(l).seconds; }},
+       {"operations_per_byte",
+        "Operations a byte that passes the outermost storage in this mapping; null where none does.",
+        [](const MappedLayer& l) { return figures_of(l).operations_per_byte; }},
+       {"roofline_share",
+        "Share of its cycles that the compute units or the outermost storage's bandwidth alone would take, 0 to 1.",
+        [](const MappedLayer& l) { return figures_of(l).roofline_share; }},
        {"mapping", "The best mapping that was found, or the given one.",
         [](const MappedLayer& l) {
           return OfMapping{l, *l.optimum.mapping};
@@ -432,7 +436,11 @@ Record<Totals> totals() {
           {"edp_j_cycles", "Total energy times total cycles, in J*cycles.", &Totals::edp_j_cycles},
           {"edp_seed",
            "Sum over layers of instances times energy-delay product, in J*cycles, as Timeloop-Experiments ranks.",
-           &Totals::edp_seed}};
+           &Totals::edp_seed},
+          {"seconds", "Time of all layers one after the other, in seconds.", &Totals::seconds},
+          {"power_w", "Energy over time, in W.", [](const Totals& t) {
+             return t.seconds > 0 ? std::optional(t.energy_pj * 1e-12 / t.seconds) : std::nullopt;
+           }}};
 }
 
 const std::vector<MappedLayer>& layers(const Results& document) {
@@ -495,6 +503,10 @@ Record<Results> result(bool searched) {
        when([](const D& d) { return d.blocks > 0; })},
       {"model", "With `--model`: totals of all blocks one after the other; null where `total` is.", in_all_blocks,
        totals(), when(whole_model)},
+      {"tokens_per_s", "With `--model`: new tokens a second, of all sequences, in what is mapped.",
+       [](const D& d) { return d.tokens_per_s(); }, when([](const D& d) { return d.tokens_per_s().has_value(); })},
+      {"area_um2", "Area of the chip, in um^2; null where a storage or the compute units have none.",
+       [](const D& d) { return layers(d).empty() ? std::nullopt : area_um2(layers(d)[0].chip); }},
       {"selection", "With `--layer`: name of the layer.", &D::selected, when(part_of_model)},
       {"selection_in_all_blocks", "With `--layer`: totals of the layer in all blocks of the model.", in_all_blocks,
        totals(), when(part_of_model)}};
@@ -544,6 +556,18 @@ Record<MappedWork> work() {
        &Work::Left::flop},
       {"share", "Its share of the operations of all GEMMs, mapped or not, 0 to 1; null where it is no GEMM.",
        &Work::Left::share}};
+  using Memory = ModelMemory;
+  const auto bytes = [](base::Count Memory::*words) {
+    return [words](const Memory& m) { return static_cast<double>(m.*words) * m.word_bits / 8; };
+  };
+  const Record<Memory> memory = {
+      {"storage", "Name of the storage.", &Memory::storage},
+      {"capacity_bytes", "What it holds; null where the chip does not say.", &Memory::capacity_bytes},
+      {"weights_bytes", "Weights, all of them, in its words.", bytes(&Memory::weights_words)},
+      {"cache_bytes", "Keys, values and states that sequences keep.", bytes(&Memory::cache_words)},
+      {"activation_bytes", "What the largest operator reads and writes besides weights.",
+       bytes(&Memory::activation_words)},
+      {"total_bytes", "All three.", &Memory::bytes}};
   return {{"model", "The model as it was given to `--model`.", &Work::model},
           {"family", "Family of the model: its `model_type`.", &Work::family},
           {"phase", "Phase of the model that is mapped.", &Work::phase, OneOf{{"prefill", "decode", "verify"}}},
@@ -555,6 +579,8 @@ Record<MappedWork> work() {
            "does not say.",
            &Work::max_positions},
           {"layers", "Blocks that run.", &Work::layers},
+          {"memory", "What the whole model takes of the chip's outermost storage, in bytes; left out with `--layer`.",
+           &Work::memory, memory, when([](const Work& w) { return !w.memory.storage.empty(); })},
           {"left_out", "Parts of the model that are not mapped.", &Work::left_out, left}};
 }
 

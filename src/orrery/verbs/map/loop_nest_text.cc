@@ -32,16 +32,24 @@ std::vector<EnergyRow> energy_rows(const MappedLayer& layer) {
   return rows;
 }
 
+// What the seed's names of dimensions mean, where the layer has them.
+std::string dimensions_line(const workload::Einsum& einsum) {
+  const int e = einsum.dimension_index("E"), d = einsum.dimension_index("D"), l = einsum.dimension_index("L");
+  const int weights = einsum.dataspace_index("Weights");
+  if (einsum.dimensions.size() != 3 || e < 0 || d < 0 || l < 0 || weights < 0) return "";
+  if (!einsum.relevant(weights, d) || einsum.relevant(weights, l)) return "";
+  return einsum.relevant(weights, e) ? "\nE: summed over; D: rows of the result; L: its columns"
+                                     : "\nE: elements of a column; L: columns; D: sweeps over each";
+}
+
 }  // namespace
 
-int binding_level(const nest::Evaluation& evaluation) {
-  int binding = -1;
-  for (std::size_t i = 0; i < evaluation.storages.size(); ++i) {
-    if (evaluation.storages[i].throttle >= 1) continue;
-    if (binding < 0 || evaluation.storages[i].cycles > evaluation.storages[binding].cycles)
-      binding = static_cast<int>(i);
-  }
-  return binding;
+std::string shown_watts(double watts) {
+  return fmt::format("{:.4g} W", watts);
+}
+
+std::string mapping_line(const MappedLayer& layer, const nest::Mapping& mapping, bool as_timeloop) {
+  return as_timeloop ? one_line(layer.einsum, mapping) : one_line(layer.einsum, mapping, layer.chip);
 }
 
 std::string layer_view(const MappedLayer& layer) {
@@ -51,6 +59,7 @@ std::string layer_view(const MappedLayer& layer) {
     if (dimension.bound > 1) shape += fmt::format(" {}={}", dimension.name, dimension.bound);
   std::string out = fmt::format("{}:{}", layer.name, shape.empty() ? " one operation" : shape);
   if (layer.instances > 1) out += fmt::format(", {} instances", layer.instances);
+  out += dimensions_line(layer.einsum);
   out += "\n\n" + map_text(layer.einsum, layer.chip, *layer.optimum.mapping, cost) + "\n";
 
   constexpr int kCells = 32;
@@ -69,13 +78,19 @@ std::string layer_view(const MappedLayer& layer) {
   out += fmt::format("{:<{}}  {:>12.4f}  {:>6}\n\n", "total", width, cost.energy_pj / operations, percent(1));
 
   const int binding = binding_level(cost);
+  const LayerFigures figures = figures_of(layer);
   out += fmt::format("cycles       {}\n", cost.cycles);
+  out += fmt::format("time         {} at {:g} ns a cycle, {}\n", shown_seconds(figures.seconds),
+                     1e9 * layer.chip.cycle_seconds, shown_watts(figures.power_w));
   if (binding >= 0) {
     out += fmt::format("bound by     bandwidth of {}: it needs {} cycles, the compute units {}\n",
                        layer.chip.storages[binding].name, cost.storages[binding].cycles, cost.compute.cycles);
   } else {
     out += "bound by     compute: no storage's bandwidth adds cycles\n";
   }
+  if (figures.operations_per_byte)
+    out += fmt::format("intensity    {:.4g} operations a byte of {}; {} % of the roofline there\n",
+                       *figures.operations_per_byte, layer.chip.storages.back().name, percent(figures.roofline_share));
   out += fmt::format("utilisation  {} % of {} compute units ({} in use)\n", percent(cost.utilization),
                      layer.chip.compute.instances, cost.compute.utilized_instances);
   out += fmt::format("energy       {}\n", energy_with_unit(cost.energy_pj));

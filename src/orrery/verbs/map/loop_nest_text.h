@@ -5,6 +5,7 @@
 
 #include "orrery/engines/nest/model/evaluation.h"
 #include "orrery/formats/timeloop/documents/map_text.h"
+#include "orrery/inputs/layers/layer_figures.h"
 #include "orrery/inputs/layers/map_model.h"
 
 namespace orrery::verbs {
@@ -16,8 +17,9 @@ using formats::timeloop::one_line;
 // level whose bandwidth bounds the run, and the totals. For a layer that has a mapping.
 std::string layer_view(const MappedLayer& layer);
 
-// Storage whose bandwidth makes the run longer than the compute units need: the one that needs the most
-// cycles; -1 when none does.
-int binding_level(const nest::Evaluation& evaluation);
+std::string shown_watts(double watts);
+
+// A mapping of it in one line; `as_timeloop`: as Timeloop prints it, else with names of levels.
+std::string mapping_line(const MappedLayer& layer, const nest::Mapping& mapping, bool as_timeloop);
 
 }  // namespace orrery::verbs

@@ -30,6 +30,12 @@ TEST(OneLine, NamesALevelsOutermostDimensionWhereItIteratesOverNone) {
   EXPECT_EQ(one_line(layer.einsum, mapping), "L2[WIO] L6 - L1[W] " + last + "1 D4X");
 }
 
+TEST(OneLine, HasNamesOfLevelsForPeopleAndTimeloopsNumbersForItsReaders) {
+  const MappedLayer layer = example_layer();
+  EXPECT_EQ(mapping_line(layer, *layer.optimum.mapping, false), "DRAM[WIO] L6 - Buffer[WIO] E8 D4X");
+  EXPECT_EQ(mapping_line(layer, *layer.optimum.mapping, true), "L2[WIO] L6 - L1[WIO] E8 D4X");
+}
+
 TEST(OneLine, SpellsDataspacesOutWhenTheirFirstLettersMeet) {
   MappedLayer layer = example_layer();
   layer.einsum.dataspaces[0].name = "Inner";

@@ -69,7 +69,7 @@ bool interrupted(const MappedLayer& layer) {
 
 int exit_code(const Results& results, const Run& run) {
   bool no = false;
-  bool limit = !std::all_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::proven));
+  bool limit = std::any_of(results.fused.begin(), results.fused.end(), std::mem_fn(&FusedPair::cut_short));
   for (const MappedLayer& layer : results.mapped.layers) {
     if (interrupted(layer)) return kInterrupted;
     no = no || layer.optimum.infeasible || (layer.forced && layer.forced->optimum.infeasible);
@@ -99,17 +99,19 @@ std::vector<std::string> compat_names(const DocumentRequest& documents) {
 // `close_look`: with the loop nest and the energies of each layer.
 std::string results_table(const Results& results, bool close_look) {
   const std::vector<MappedLayer>& layers = results.mapped.layers;
+  const bool as_timeloop = std::find(results.compat.begin(), results.compat.end(), "timeloop") != results.compat.end();
   std::string out = results.title.empty() ? "" : results.title + "\n\n";
   out += model_table(results.fused.empty() ? layers : marked(layers, results.fused),
                      std::max<base::Count>(1, results.blocks), results.selected, results.mapped.attention);
+  out += whole_lines(results);
   if (results.work && results.selected.empty()) out += left_out_line(*results.work);
   for (const MappedLayer& layer : layers) {
     if (close_look && layer.found()) out += "\n" + layer_view(layer);
     if (close_look && layer.sparse) out += "\n" + sparse_view(layer);
   }
   for (const MappedLayer& layer : layers) {
-    if (layer.front) out += "\n" + front_table(layer);
-    if (layer.forced && layer.forced->optimum.mapping) out += "\n" + why_view(layer);
+    if (layer.front) out += "\n" + front_table(layer, as_timeloop);
+    if (layer.forced && layer.forced->optimum.mapping) out += "\n" + why_view(layer, as_timeloop);
   }
   if (!results.fused.empty()) out += "\n" + fused_table(results.fused);
   for (const std::string& lines : {padding_lines(layers), certified_lines(layers)})

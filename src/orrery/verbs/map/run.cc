@@ -11,6 +11,7 @@
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/layers/layer_selection.h"
 #include "orrery/verbs/map/layers/layer_tasks.h"
+#include "orrery/verbs/map/layers/model_memory.h"
 #include "orrery/verbs/map/map_fused.h"
 
 namespace orrery::verbs {
@@ -64,6 +65,8 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   asked.normalisation.resize(asked.questions.size());
   asked.inputs = inputs_of(layers, std::move(read.inputs));
   asked.warnings = std::move(read.warnings);
+  if (layers.work && request.layer.empty() && how.only.empty() && !asked.questions.empty())
+    hold_against(*asked.questions.front().chip, layers.work->model, layers.work->memory, layers.warnings);
   asked.warnings.append(layers.warnings);
   return asked;
 }
@@ -82,6 +85,8 @@ MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
   for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
+  if (layers.work && request.layer.empty())
+    hold_against(*read.questions.front().chip, layers.work->model, layers.work->memory, layers.warnings);
   if (!layers.attention.rows.empty()) {
     layers.attention.cycle_seconds = common_cycle_seconds(read.questions);
     price(layers.attention);
@@ -117,6 +122,14 @@ MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
 }
 
 }  // namespace
+
+std::optional<double> MapAnswer::tokens_per_s() const {
+  const auto found = [](const MappedLayer& layer) { return layer.found(); };
+  if (!work || !selected.empty() || !std::all_of(mapped.layers.begin(), mapped.layers.end(), found)) return {};
+  const double seconds = totals(mapped.layers, mapped.attention.rows).seconds * static_cast<double>(blocks);
+  if (!(seconds > 0)) return {};
+  return static_cast<double>(work->batch) * static_cast<double>(work->tokens) / seconds;
+}
 
 MapAnswer map(const MapRequest& request) {
   return answer_of(request, nullptr);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include "orrery/inputs/layers/layer_figures.h"
 #include "orrery/verbs/map/example_layer_test_util.h"
 
 namespace orrery::verbs {
@@ -33,11 +36,24 @@ TEST(ModelTable, ShowsWhatAnArrayDoesInItsPlaceAndCountsIt) {
   const std::string shown = model_table({layer, infeasible_layer()}, 1, {}, attention);
   const std::size_t first = shown.find("\nsmall"), row = shown.find("\nattention"), last = shown.find("\nimpossible");
   EXPECT_TRUE(first < row && row < last && last != std::string::npos) << shown;
-  EXPECT_NE(shown.find("  simulated "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("  simulated\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("total, 2 of 3 layers"), std::string::npos) << shown;
   EXPECT_NE(shown.find(std::to_string(layer.optimum.evaluation.cycles * layer.instances + 5000)), std::string::npos);
   EXPECT_NE(shown.find("simulated: array.json, at a density of 0.2500; its seconds in cycles of the chip, 1.2 ns each"),
             std::string::npos);
+}
+
+TEST(ModelTable, SaysHowLongALayerTakesWhatBindsItAndWhereItIsUnderTheRoof) {
+  const MappedLayer layer = example_layer();
+  const LayerFigures figures = figures_of(layer);
+  EXPECT_DOUBLE_EQ(figures.seconds, static_cast<double>(layer.optimum.evaluation.cycles) * layer.chip.cycle_seconds);
+  EXPECT_DOUBLE_EQ(figures.power_w * figures.seconds, layer.optimum.evaluation.energy_pj * 1e-12);
+  EXPECT_EQ(figures.bound_by, "Buffer");
+  EXPECT_LE(figures.roofline_share, 1);
+  EXPECT_GE(figures.roofline_share, layer.optimum.evaluation.utilization);
+  const std::string shown = model_table({layer}, 1);
+  EXPECT_NE(shown.find("  Buffer "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(fmt::format("a byte that passes {}", layer.chip.storages.back().name)), std::string::npos);
 }
 
 TEST(ModelTable, HasNoTotalOfNothing) {

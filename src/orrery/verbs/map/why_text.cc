@@ -48,7 +48,7 @@ std::vector<LevelDifference> level_differences(const MappedLayer& layer) {
   return levels;
 }
 
-std::string why_view(const MappedLayer& layer) {
+std::string why_view(const MappedLayer& layer, bool as_timeloop) {
   const nest::Evaluation& best = layer.optimum.evaluation;
   const nest::Evaluation& forced = layer.forced->optimum.evaluation;
   const CostRatio ratio = ratio_to_best(layer);
@@ -66,8 +66,8 @@ std::string why_view(const MappedLayer& layer) {
                           ratio_text(over(level.forced_pj, level.best_pj))});
   std::string out = text(table);
   out += levels.empty() ? "no level's energy differs\n" : "energies of the other levels are the same\n";
-  out += fmt::format("best    {}\nforced  {}\n", one_line(layer.einsum, *layer.optimum.mapping),
-                     one_line(layer.einsum, *layer.forced->optimum.mapping));
+  out += fmt::format("best    {}\nforced  {}\n", mapping_line(layer, *layer.optimum.mapping, as_timeloop),
+                     mapping_line(layer, *layer.forced->optimum.mapping, as_timeloop));
   const base::Certificate& certificate = layer.forced->optimum.certificate;
   if (!certificate.optimal)
     out +=

@@ -27,6 +27,6 @@ CostRatio ratio_to_best(const MappedLayer& layer);
 std::vector<LevelDifference> level_differences(const MappedLayer& layer);  // outer to inner
 
 // A table of energy, cycles, EDP and the levels that differ, and the forced mapping in one line.
-std::string why_view(const MappedLayer& layer);
+std::string why_view(const MappedLayer& layer, bool as_timeloop = false);
 
 }  // namespace orrery::verbs

@@ -166,4 +166,8 @@ std::vector<std::string> array_price_remarks() {
       "left out: wires between ports and PEs, the clock tree, the controller, DRAM's own interface on the chip"};
 }
 
+PublishedSilicon published_silicon() {
+  return {2.76, 16.9e6, 500e6, "55nm", "L. Lu et al., MICRO 2021, as others quote it; not verified"};
+}
+
 }  // namespace orrery::verbs

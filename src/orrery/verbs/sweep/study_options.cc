@@ -314,6 +314,11 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
     for (const char* name : {"edp-seed", "energy", "cycles", "utilization"})
       study.objectives.push_back(sweep::objective_of(name, {}));
   if (study.objectives.empty()) study.objectives = sweep::usual_objectives(study.verb);
+  // The mappings of a point are those that its rank is about.
+  const bool told = std::any_of(study.arguments.begin(), study.arguments.end(),
+                                [](const std::string& one) { return one.starts_with("--objective"); });
+  if (const std::string wanted = sweep::searched_for(study.objectives); study.verb == "map" && !told && !wanted.empty())
+    study.arguments.insert(study.arguments.end(), {"--objective", wanted});
   if (!given.title.empty()) study.title = given.title;
   if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, fmt::join(study.arguments, " "));
   if (!given.shard.empty()) out.shard = shard_of(given.shard);

@@ -107,6 +107,16 @@ std::string first_error(const SweepAnswer& answer, std::size_t errors) {
                      errors == 1 ? "" : "`--export points.csv` lists every point with its reason\n");
 }
 
+// What the search of `map` was told to make least.
+std::string minimised(const std::vector<std::string>& arguments) {
+  const std::string option = "--objective";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with(option + "=")) return arguments[i].substr(option.size() + 1);
+    if (arguments[i] == option && i + 1 < arguments.size()) return arguments[i + 1];
+  }
+  return "EDP, where no mapper's settings say otherwise";
+}
+
 }  // namespace
 
 std::string sweep_table(const SweepAnswer& answer) {
@@ -178,6 +188,12 @@ std::string sweep_table(const SweepAnswer& answer) {
                              answer.ranking.ranked, bar_chart(rows, 1))
                : fmt::format("\n{} depends on none of these fields: {} points have the same\n", name,
                              answer.ranking.ranked);
+  }
+  if (answer.study.verb == "map") {
+    std::string first = minimised(answer.study.arguments);
+    if (const std::size_t comma = first.find(','); comma != std::string::npos && first.find(' ') == std::string::npos)
+      first.replace(comma, 1, ", then ");
+    out += "\nmappings are those of least " + first + "\n";
   }
   if (!answer.finished) out += "\nnot finished; the same command goes on from here\n";
   return out + "figures are modelled\n";

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/describe/machine/fan_out_name.h"
+
 namespace orrery::formats::timeloop {
 namespace {
 
@@ -52,6 +54,29 @@ std::vector<std::string> short_names(const workload::Einsum& einsum) {
   return names;
 }
 
+// `head`: of a level with what it keeps.
+template <typename Head>
+std::string levels_in_one_line(const workload::Einsum& einsum, const nest::Mapping& mapping, const Head& head) {
+  const std::vector<std::string> names = short_names(einsum);
+  std::string out;
+  for (std::size_t i = mapping.levels.size(); i-- > 0;) {
+    const nest::LevelMapping& level = mapping.levels[i];
+    if (!out.empty()) out += " - ";
+    std::string kept;
+    for (std::size_t s = 0; s < names.size(); ++s)
+      if (level.keep >> s & 1u) kept += names[s];
+    if (!kept.empty() && kept.back() == ',') kept.pop_back();
+    out += head(i, kept);
+
+    std::vector<Loop> temporal = temporal_loops(level);
+    if (temporal.empty() && !level.temporal_order.empty()) temporal.push_back({level.temporal_order.back(), {}, ' '});
+    for (const Loop& loop : temporal) out += fmt::format(" {}{}", einsum.dimensions[loop.dimension].name, loop.bound());
+    for (const Loop& loop : spatial_loops(level))
+      out += fmt::format(" {}{}{}", einsum.dimensions[loop.dimension].name, loop.bound(), loop.mesh);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string map_text(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Mapping& mapping,
@@ -86,24 +111,17 @@ std::string map_text(const workload::Einsum& einsum, const machine::Chip& chip, 
 }
 
 std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mapping) {
-  const std::vector<std::string> names = short_names(einsum);
-  std::string out;
-  for (std::size_t i = mapping.levels.size(); i-- > 0;) {
-    const nest::LevelMapping& level = mapping.levels[i];
-    if (!out.empty()) out += " - ";
-    std::string kept;
-    for (std::size_t s = 0; s < names.size(); ++s)
-      if (level.keep >> s & 1u) kept += names[s];
-    if (!kept.empty() && kept.back() == ',') kept.pop_back();
-    out += fmt::format("L{}[{}]", i + 1, kept);
+  return levels_in_one_line(einsum, mapping,
+                            [](std::size_t i, const std::string& kept) { return fmt::format("L{}[{}]", i + 1, kept); });
+}
 
-    std::vector<Loop> temporal = temporal_loops(level);
-    if (temporal.empty() && !level.temporal_order.empty()) temporal.push_back({level.temporal_order.back(), {}, ' '});
-    for (const Loop& loop : temporal) out += fmt::format(" {}{}", einsum.dimensions[loop.dimension].name, loop.bound());
-    for (const Loop& loop : spatial_loops(level))
-      out += fmt::format(" {}{}{}", einsum.dimensions[loop.dimension].name, loop.bound(), loop.mesh);
-  }
-  return out;
+std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mapping, const machine::Chip& chip) {
+  return levels_in_one_line(einsum, mapping, [&](std::size_t i, const std::string& kept) {
+    const machine::Storage& storage = chip.storages[i];
+    const std::string_view container = machine::container_of(storage.name);
+    return storage.pass_through && !container.empty() ? std::string(container)
+                                                      : fmt::format("{}[{}]", storage.name, kept);
+  });
 }
 
 }  // namespace orrery::formats::timeloop

@@ -18,4 +18,7 @@ std::string map_text(const workload::Einsum& einsum, const machine::Chip& chip, 
 // Timeloop's form in one line, outer to inner: "L3[WIO] D256 - L2[WI] L2 - L1[] D1 E16X".
 std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mapping);
 
+// The same with names of levels, fan-outs by their containers: "DRAM[WIO] D256 - Buffer[WI] L2 - Columns E16X".
+std::string one_line(const workload::Einsum& einsum, const nest::Mapping& mapping, const machine::Chip& chip);
+
 }  // namespace orrery::formats::timeloop

@@ -10,6 +10,7 @@
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/workload/transformer_operators.h"
 #include "orrery/inputs/catalogue/model_facts.h"
+#include "orrery/verbs/map/layers/model_memory.h"
 
 namespace orrery::verbs {
 namespace {
@@ -82,6 +83,33 @@ std::vector<MappedWork::Left> left_out(const workload::Transformer& model, const
   return out;
 }
 
+// What the seed's names of layers mean, of those that the model has.
+std::vector<std::string> legend(const workload::Transformer& model, const workload::Phase& phase,
+                                const std::vector<workload::Operator>& operators) {
+  bool gated = false;
+  base::Count sharing = 1;
+  for (const workload::Stack& stack : model.stacks)
+    for (const workload::Block& block : stack.kinds) {
+      if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) gated = gated || f->gated;
+      if (const auto* e = std::get_if<workload::Experts>(&block.feed_forward)) gated = gated || e->expert.gated;
+      if (const auto* a = std::get_if<workload::Attention>(&block.mixer); a != nullptr && a->kv_heads > 0)
+        sharing = std::max(sharing, a->latent && phase.cached > 0 ? a->heads : a->heads / a->kv_heads);
+    }
+  if (phase.heads_apart && phase.cached == 0) sharing = 1;
+  const std::string heads = sharing == 1 ? "a head" : fmt::format("the {} heads that share keys", sharing);
+  const std::pair<const char*, std::string> meanings[] = {{"KQV", "queries, keys and values"},
+                                                          {"KTQ", "scores of " + heads},
+                                                          {"VScores", "their weighted values"},
+                                                          {"Out", "output of attention"},
+                                                          {"FF1", gated ? "gate and up projections" : "up projection"},
+                                                          {"FF2", "down projection"}};
+  std::vector<std::string> out;
+  for (const auto& [name, meaning] : meanings)
+    if (std::any_of(operators.begin(), operators.end(), [&, known = name](const auto& op) { return op.name == known; }))
+      out.push_back(fmt::format("{}: {}", name, meaning));
+  return out;
+}
+
 }  // namespace
 
 void layers_of_model(const MapRequest& request, const Chips& chips, const std::vector<File>& files,
@@ -93,7 +121,10 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   const ModelFile model = load_model(catalogue_directory(), request.model,
                                      {request.ignored, formats::huggingface::Outside::kPassed, request.like});
   std::string phase;
-  const workload::Phase asked = phase_of(request, model.transformer, phase);
+  workload::Phase asked = phase_of(request, model.transformer, phase);
+  // Timeloop-Experiments has each head by itself; the array's rows are of one head each.
+  const std::vector<std::string>& as = request.compat.names;
+  asked.heads_apart = std::find(as.begin(), as.end(), "timeloop") != as.end() || !request.attention_array.empty();
   const workload::ModelOperators block = workload::model_operators(model.transformer, asked, request.logits);
   if (!block.left_out.empty())
     out.warnings
@@ -154,7 +185,14 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
                         asked.cached,
                         model.transformer.max_positions,
                         layers,
-                        left_out(model.transformer, block)};
+                        left_out(model.transformer, block),
+                        legend(model.transformer, asked, operators)};
+  try {
+    out.work->memory = model_memory(model.transformer, asked, block.operators);
+  } catch (const base::OverflowError&) {
+    base::fail("O0914", fmt::format("weights and caches of `{}` cannot be counted in 64 bits", model.entry.name),
+               {model.file, 0, 0, 1});
+  }
 }
 
 }  // namespace orrery::verbs

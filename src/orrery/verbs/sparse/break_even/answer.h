@@ -27,8 +27,9 @@ struct BreakEvenPoint {
 struct BreakEvenLine {
   std::string structure;
   Count tokens = 0;
-  std::optional<double> density;  // none of those measured pays: nothing; all do: the densest
-  bool beyond = false;            // all do: it pays beyond `density` too, perhaps
+  std::optional<double> density;  // none of those measured pays: nothing; the densest does: that
+  bool beyond = false;            // the densest does: it pays beyond `density` too, perhaps
+  std::vector<double> except;     // measured below `density`, where it did not pay
 };
 
 struct BreakEven {

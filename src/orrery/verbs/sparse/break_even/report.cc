@@ -41,8 +41,8 @@ Document<BreakEven> break_even_document() {
       {"density",
        "Density below which pruned attention is faster than dense; null where it is at none that was measured.",
        &L::density},
-      {"beyond", "Whether it is faster at every density that was measured; `density` is then the largest of them.",
-       &L::beyond}};
+      {"beyond", "Whether it is faster at the largest density that was measured, which is then `density`.", &L::beyond},
+      {"except", "Densities below `density` at which it was measured to be slower.", &L::except}};
   const Record<BreakEven> result = {
       {"points", "Measured points, by length, structure and density.", &BreakEven::points, point},
       {"break_even", "Density from which on pruned attention pays, by structure and length.", &BreakEven::lines, line},
@@ -82,9 +82,11 @@ std::string break_even_table(const BreakEven& answer) {
   std::string out = machine_line(answer) + "\n\n" + text(table);
   Table lines;
   lines.header = {"structure", "tokens", "pays below density (%)"};
-  for (const BreakEvenLine& line : answer.lines)
-    lines.rows.push_back({line.structure, std::to_string(line.tokens),
-                          !line.density ? "never" : (line.beyond ? "beyond " : "") + percent(*line.density)});
+  for (const BreakEvenLine& line : answer.lines) {
+    std::string below = !line.density ? "at none measured" : (line.beyond ? "beyond " : "") + percent(*line.density);
+    for (const double density : line.except) below += ", not at " + percent(density);
+    lines.rows.push_back({line.structure, std::to_string(line.tokens), std::move(below)});
+  }
   out += "\n" + text(lines);
   if (answer.points.size() < answer.all)
     out += fmt::format("\nstopped: {} of {} points\n", answer.points.size(), answer.all);

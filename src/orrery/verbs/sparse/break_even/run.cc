@@ -213,16 +213,18 @@ std::vector<BreakEvenLine> lines_of(const std::vector<BreakEvenPoint>& points) {
     std::stable_sort(row.begin(), row.end(),
                      [](const BreakEvenPoint& a, const BreakEvenPoint& b) { return a.density < b.density; });
     BreakEvenLine line{row.front().structure, row.front().tokens, std::nullopt};
-    // Up to the first that does not pay; times are nearly linear in the density.
-    std::size_t i = 0;
-    while (i < row.size() && gain(row[i]) > 1) ++i;
-    if (i == row.size()) {
+    // Up to the last that pays; times are nearly linear in the density, but noise may cost a smaller one its gain.
+    std::size_t paying = row.size();
+    while (paying > 0 && !row[paying - 1].pays()) --paying;
+    for (std::size_t i = 0; i < paying; ++i)
+      if (!row[i].pays()) line.except.push_back(row[i].density);
+    if (paying == row.size()) {
       line.density = row.back().density;
       line.beyond = true;
-    } else if (i > 0) {
-      const double before = 1 / gain(row[i - 1]), after = 1 / gain(row[i]);
+    } else if (paying > 0) {
+      const double before = 1 / gain(row[paying - 1]), after = 1 / gain(row[paying]);
       const double share = after > before ? (1 - before) / (after - before) : 0;
-      line.density = row[i - 1].density + share * (row[i].density - row[i - 1].density);
+      line.density = row[paying - 1].density + share * (row[paying].density - row[paying - 1].density);
     }
     lines.push_back(line);
     begin = end;

@@ -22,10 +22,22 @@ TEST(BreakEven, LiesBetweenThePointsThatPayAndThoseThatDoNot) {
 }
 
 TEST(BreakEven, IsNowhereWhereNothingPaysAndBeyondWhereAllDoes) {
-  EXPECT_FALSE(lines_of({point(0.1, 0.9), point(0.4, 2)})[0].density);  // the sparsest does not
+  EXPECT_FALSE(lines_of({point(0.1, 0.9), point(0.4, 0.5)})[0].density);
   const auto all = lines_of({point(0.4, 1.5), point(0.1, 2)});
   EXPECT_EQ(*all[0].density, 0.4);
   EXPECT_TRUE(all[0].beyond);
+}
+
+// What is marked as paying is never said to pay nowhere.
+TEST(BreakEven, LiesBehindTheLastThatPaysAndNamesThoseBelowThatDoNot) {
+  const auto beyond = lines_of({point(0.1, 0.9), point(0.4, 2)});
+  EXPECT_EQ(*beyond[0].density, 0.4);
+  EXPECT_TRUE(beyond[0].beyond);
+  EXPECT_EQ(beyond[0].except, std::vector<double>{0.1});
+  const auto between = lines_of({point(0.05, 2), point(0.1, 0.9), point(0.4, 2), point(0.7, 0.5)});
+  EXPECT_NEAR(*between[0].density, 0.5, 1e-12);
+  EXPECT_FALSE(between[0].beyond);
+  EXPECT_EQ(between[0].except, std::vector<double>{0.1});
 }
 
 TEST(BreakEven, CountsPyTorchWhereItIsFaster) {

@@ -183,6 +183,12 @@ Document<SparseSimulate> sparse_simulate_document() {
        "The output projection times density / load balance, in milliseconds, as both models count it.",
        &WholeLayer::output_as_pruned_ms},
       {"output_ms", "The output projection at peak, dense as it is, in milliseconds.", &WholeLayer::output_ms}};
+  using Silicon = PublishedSilicon;
+  const Record<Silicon> silicon = {{"power_w", "Power, in W.", &Silicon::power_w},
+                                   {"area_um2", "Area, in um^2.", &Silicon::area_um2},
+                                   {"technology", "Technology that it is of.", &Silicon::technology},
+                                   {"frequency_hz", "Frequency of its clock, in Hz.", &Silicon::frequency_hz},
+                                   {"source", "Where the figures are from.", &Silicon::source}};
   const Record<PublishedFigure> published = {
       {"what", "Which machine is said to be faster than which.", &PublishedFigure::what},
       {"value", "How many times faster, as published.", &PublishedFigure::value},
@@ -224,6 +230,8 @@ Document<SparseSimulate> sparse_simulate_document() {
        {"cpu", "Times of this machine; null where they were not asked for.", &A::cpu, cpu_record()},
        {"published", "Published figures of others; nothing of them is computed here.",
         [](const A&) { return verbs::published_speedups(); }, published},
+       {"published_silicon", "What is said of the silicon of Sanger's own array; nothing of it is computed here.",
+        [](const A&) { return verbs::published_silicon(); }, silicon},
        {"rule", "What the model's checkpoint keeps, in words; empty where no model was given.", &A::rule},
        {"trace_left_out", "Intervals that the trace had no room for.", &A::events_left_out},
        {"interrupted", "Whether an interrupt ended the run early.", &A::interrupted},

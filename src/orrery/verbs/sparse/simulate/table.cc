@@ -53,6 +53,22 @@ std::string phases(const SparseSimulate& a) {
   return bar_chart(rows, static_cast<double>(a.sum.cycles), cycles(a.sum.cycles) + " cycles");
 }
 
+// Why the array's power and area are not those that are published of it.
+std::string beside_silicon(const SparseSimulate& a) {
+  double energy = 0, area = 0;
+  for (const PricedPart& p : a.price.parts)
+    if (p.name == "PEs: delay chains" || p.name == "PEs: ports' registers" || p.name.starts_with("PEs: multiplexers"))
+      energy += p.energy_pj + p.leakage_pj, area += p.area_um2;
+  const PublishedSilicon silicon = published_silicon();
+  return fmt::format(
+      "published     Sanger: {:.2f} W, {:.1f} mm2 at {}, {:g} MHz ({})\n"
+      "              here, at {:g} MHz, chains, ports and multiplexers of the PEs shift in every cycle: {} % of the\n"
+      "              energy, {} % of the area; how the original avoids that, and its memories, are not published\n",
+      silicon.power_w, silicon.area_um2 / 1e6, silicon.technology, silicon.frequency_hz / 1e6, silicon.source,
+      a.instance.frequency / 1e6, percent(a.price.energy_pj > 0 ? energy / a.price.energy_pj : 0),
+      percent(a.price.area_um2 > 0 ? area / a.price.area_um2 : 0));
+}
+
 std::string summary(const SparseSimulate& a) {
   std::string out = fmt::format(
       "\ntime          {:.4f} ms; {} blocks of the array in {} tiles\nutilisation   {} % of the PEs' slots hold a kept "
@@ -65,6 +81,7 @@ std::string summary(const SparseSimulate& a) {
   out += fmt::format("energy        {:.4g} uJ, {:.3g} uJ of it leakage; {:.3g} W\n", a.price.energy_pj / 1e6,
                      a.price.leakage_pj / 1e6, a.seconds > 0 ? a.price.energy_pj * 1e-12 / a.seconds : 0);
   out += fmt::format("area          {:.2f} mm2 at {}\n", a.price.area_um2 / 1e6, a.choice.technology);
+  out += beside_silicon(a);
   if (a.sum.max_relative_error)
     out += fmt::format(
         "error         {:.3g} % at most of the largest output, against double precision over the same pairs; {:.3g} % "

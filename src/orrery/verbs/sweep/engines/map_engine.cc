@@ -33,14 +33,7 @@ double area_of(const PointQuestions& point) {
   for (const auto& chip : point.chips) {
     if (chip.get() == last) continue;
     last = chip.get();
-    double area = 0;
-    for (const machine::Storage& storage : chip->storages)
-      area += storage.area_um2       ? *storage.area_um2 * static_cast<double>(storage.instances)
-              : storage.pass_through ? 0.0
-                                     : store::kAbsent;
-    area += chip->compute.area_um2 ? *chip->compute.area_um2 * static_cast<double>(chip->compute.instances)
-                                   : store::kAbsent;
-    for (const machine::Network& network : chip->networks) area += network.area_um2.value_or(0);
+    const double area = verbs::area_um2(*chip).value_or(store::kAbsent);
     if (std::isnan(most) || area > most) most = area;
   }
   return most;

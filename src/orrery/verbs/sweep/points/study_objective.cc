@@ -71,6 +71,17 @@ const std::vector<Figure>& figures_of(const std::string& verb) {
   return known == figures.end() ? none : known->second;
 }
 
+std::string searched_for(const std::vector<Objective>& objectives) {
+  bool energy = false, time = false;
+  for (const Objective& objective : objectives) {
+    const Figure figure = objective.figure;
+    const bool both = figure == Figure::kEdp || figure == Figure::kEdpSeed;
+    energy = energy || both || figure == Figure::kEnergy;
+    time = time || both || figure == Figure::kCycles || figure == Figure::kSeconds;
+  }
+  return energy == time ? "" : energy ? "energy,delay" : "delay,energy";
+}
+
 std::vector<Objective> usual_objectives(const std::string& verb) {
   if (verb == "energy") return {{"area", Figure::kArea, false}};
   if (verb == "map") return {{"edp", Figure::kEdp, false}};

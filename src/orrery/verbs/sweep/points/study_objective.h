@@ -34,4 +34,8 @@ const std::vector<store::Figure>& figures_of(const std::string& verb);
 // What a verb's points are compared by where nothing is said.
 std::vector<Objective> usual_objectives(const std::string& verb);
 
+// What `map` is to minimise, as its `--objective`, for points that are ranked by these: what decides energy alone, or
+// time alone; "": neither, or both, between which EDP is the compromise.
+std::string searched_for(const std::vector<Objective>& objectives);
+
 }  // namespace orrery::sweep

@@ -29,11 +29,13 @@ struct LedgerAnswer {
   std::string machine;
   bool measured = false;  // its peaks, by this run; else they are figures of the catalogue or a file
   machine::Precision precision = machine::Precision::kFp32;
+  int word_bits = 0;  // of a chip, whose words are no format of these; 0: those of `precision`
   tuning::Rates peaks;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
 
-  double seconds() const;  // of all operators, one after the other
+  double seconds() const;      // of all operators, one after the other
+  std::string format() const;  // of words: "bf16", "8-bit words"
   double bytes(base::Count words) const { return static_cast<double>(words) * peaks.bytes_per_word; }
 };
 

@@ -95,7 +95,7 @@ Record<LedgerAnswer> result() {
       {"name", "Name of the system, the chip or this processor.", &L::machine},
       {"basis", "Whether its peaks were measured or are published figures.",
        [](const L& a) { return a.measured ? "measured" : "figures"; }, OneOf{{"measured", "figures"}}},
-      {"precision", "Number format of words and arithmetic.", [](const L& a) { return machine::name(a.precision); }},
+      {"precision", "Number format of words and arithmetic; of a chip the width of its words.", &L::format},
       {"bytes_per_word", "Bytes of a word.", [](const L& a) { return a.peaks.bytes_per_word; }},
       {"peak_gflops", "Peak of arithmetic, in 1e9 operations a second.",
        [](const L& a) { return a.peaks.flop_per_s / 1e9; }},

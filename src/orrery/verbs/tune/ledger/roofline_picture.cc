@@ -114,8 +114,8 @@ std::string roofline_svg(const LedgerAnswer& answer) {
   };
   text(16, 20, "font-size=\"13\" font-weight=\"bold\"", described(answer));
   text(16, 40, "",
-       fmt::format("{}, {}: {}, {:.4g} GB/s, {}; times modelled by a roofline", answer.machine,
-                   machine::name(answer.precision), rate_text(answer.peaks.flop_per_s), answer.peaks.bytes_per_s / 1e9,
+       fmt::format("{}, {}: {}, {:.4g} GB/s, {}; times modelled by a roofline", answer.machine, answer.format(),
+                   rate_text(answer.peaks.flop_per_s), answer.peaks.bytes_per_s / 1e9,
                    answer.measured ? "measured" : "figures of its file"));
   for (double power = frame.x0; power <= frame.x1; ++power) {
     const Point at = {(power - frame.x0) / (frame.x1 - frame.x0), 0};

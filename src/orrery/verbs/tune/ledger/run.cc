@@ -1,5 +1,6 @@
 // The time of an operator is the roofline's (describe/machine/roofline.h): a contraction by its product of matrices,
-// everything else by the bytes that it moves, or by its operations where these take longer.
+// everything else by the bytes that it moves, or by its operations where these take longer. A chip moves words of its
+// own width, results too, where the roofline of a GPU has 16 bits at least.
 #include "orrery/verbs/tune/ledger/run.h"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ namespace {
 using machine::Precision;
 
 double modelled_seconds(const tuning::ProfileRow& row, const machine::Roofline& roofline, const tuning::Rates& peaks,
-                        Precision precision) {
-  if (row.what == tuning::Class::kContraction)
-    return roofline.matrix_product_seconds({row.batch, row.m, row.n, row.k, precision});
+                        Precision precision, bool chip) {
+  const bool product = row.what == tuning::Class::kContraction;
+  if (product && !chip) return roofline.matrix_product_seconds({row.batch, row.m, row.n, row.k, precision});
   const double bytes = static_cast<double>(row.words()) * peaks.bytes_per_word;
   return std::max(roofline.memory_bound_seconds(bytes), static_cast<double>(row.flop) / peaks.flop_per_s);
 }
@@ -46,6 +47,10 @@ double LedgerAnswer::seconds() const {
   return sum;
 }
 
+std::string LedgerAnswer::format() const {
+  return word_bits > 0 ? fmt::format("{}-bit words", word_bits) : std::string(machine::name(precision));
+}
+
 LedgerAnswer tune_ledger(const LedgerRequest& request) {
   LedgerAnswer out;
   out.layer = runnable_layer(request.layer);
@@ -59,12 +64,13 @@ LedgerAnswer tune_ledger(const LedgerRequest& request) {
   out.machine = machine.name;
   out.measured = machine.measured;
   out.precision = chosen_precision(request.precision, machine);
+  out.word_bits = machine.word_bits;
   out.peaks = {machine.accelerator.peak(out.precision), machine.accelerator.memory_bytes_per_s,
-               machine::bytes_per_element(out.precision)};
+               out.word_bits > 0 ? out.word_bits / 8.0 : machine::bytes_per_element(out.precision)};
   const machine::Roofline roofline(machine.accelerator);
   for (const tuning::ProfileRow& row : out.ledger.operators) {
     JudgedOperator one{row};
-    one.seconds = modelled_seconds(row, roofline, out.peaks, out.precision);
+    one.seconds = modelled_seconds(row, roofline, out.peaks, out.precision, out.word_bits > 0);
     const double bytes = out.bytes(row.words());
     one.intensity = bytes > 0 ? static_cast<double>(row.flop) / bytes : 0;
     one.at = tuning::efficiency(row, one.seconds, out.peaks);

@@ -93,7 +93,7 @@ std::string described(const LedgerAnswer& answer) {
 std::string ledger_table(const LedgerAnswer& answer) {
   std::string out = described(answer) + "\n\n" + operators(answer) + "\n" + totals(answer) + "\n";
   out += roofline_chart(answer) + "\n";
-  out += fmt::format("{}: {} {:.1f} TFLOP/s, {:.1f} GB/s, {}\n", answer.machine, machine::name(answer.precision),
+  out += fmt::format("{}: {} {:.1f} TFLOP/s, {:.1f} GB/s, {}\n", answer.machine, answer.format(),
                      answer.peaks.flop_per_s / 1e12, answer.peaks.bytes_per_s / 1e9,
                      answer.measured ? "measured by this run" : "figures of its file");
   return out +
