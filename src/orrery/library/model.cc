@@ -122,6 +122,7 @@ Model Model::with(const base::Overrides& sizes) const {
     return std::any_of(sizes.begin(), sizes.end(), [&](const base::Override& set) { return set.path == field; });
   };
   if (!says("seq")) asked.as.seq = before.description.as.seq;
+  if (!says("document")) asked.as.document = before.description.as.document;
   if (!says("attention")) asked.as.attention = before.description.as.attention;
   description->trained = verbs::training_model(before.transformer, asked);
   description->config = resized(description_->config, asked);

@@ -21,7 +21,13 @@ using yaml::Node;
 
 class Reader {
  public:
-  Reader(StackFile& into, base::Diagnostics& found) : into_(into), found_(found) {}
+  // `like`: the stack that the file begins with; null: none.
+  Reader(StackFile& into, const cluster::Stack* like, base::Diagnostics& found)
+      : into_(into), found_(found), like_(like != nullptr) {
+    if (!like_) return;
+    plan_.stack = *like;
+    plan_.overlap = like->overlap;
+  }
 
   void read(const Node& root) {
     for (const Node::Entry& entry : root.entries) {
@@ -30,7 +36,7 @@ class Reader {
       if (entry.key == "sources") read_sources(entry.value);
       if (entry.key == "fields") fields_ = &entry.value;
       if (entry.key == "runs") runs_ = &entry.value;
-      const std::vector<std::string> known = {"title", "description", "sources", "fields", "runs"};
+      const std::vector<std::string> known = {"title", "description", "sources", "like", "fields", "runs"};
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
         wrong(entry.key_where, fmt::format("a stack has no `{}`", entry.key), base::did_you_mean(entry.key, known));
     }
@@ -55,13 +61,14 @@ class Reader {
     }
   }
 
-  // What a file does not say, nobody knows: it says all.
+  // What a file does not say, nobody knows: it says all, or whom it is like.
   void read_features(const Node& root) {
+    if (runs_ == nullptr && like_) return;
     if (runs_ == nullptr || !runs_->is_map()) return wrong(root.where, "a stack's file has a map `runs`", "");
     const base::Fields known = cluster::feature_fields(plan_.stack);
     for (const Node::Entry& entry : runs_->entries) read_field(entry, "stack.runs." + entry.key, known);
     for (const cluster::Feature& feature : cluster::features())
-      if (runs_->find(feature.name) == nullptr)
+      if (!like_ && runs_->find(feature.name) == nullptr)
         wrong(runs_->where, fmt::format("`runs` does not say `{}`: {}", feature.name, feature.text),
               fmt::format("`{}: {{value: true, source: NAME}}`, or false", feature.name));
   }
@@ -97,6 +104,7 @@ class Reader {
 
   StackFile& into_;
   base::Diagnostics& found_;
+  const bool like_;
   const Node *fields_ = nullptr, *runs_ = nullptr;
   std::vector<std::string> sources_;
   cluster::Plan plan_;
@@ -121,7 +129,23 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   found.throw_if_errors();
   const Node* root = documents.size() == 1 ? documents[0].find("stack") : nullptr;
   if (root == nullptr) base::fail("O1911", fmt::format("`{}` has no document with the key `stack`", out.entry.path));
-  Reader(out, found).read(*root);
+  if (const Node* like = root->find("like")) {
+    const auto base =
+        std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.first == like->scalar; });
+    if (base == names.end() || base->second > cluster::StackName::kXla)
+      base::fail("O1911", fmt::format("a stack cannot be like `{}`", like->scalar), like->where,
+                 "it is like megatron-2021, megatron-core, pytorch-fsdp or xla");
+    const StackFile whole = load_stack(directory, base->first);
+    Reader(out, &whole.stack, found).read(*root);
+    for (const FigureSource& figure : whole.entry.figures) {
+      const auto own = std::find_if(out.entry.figures.begin(), out.entry.figures.end(),
+                                    [&](const FigureSource& other) { return other.figure == figure.figure; });
+      if (own == out.entry.figures.end())
+        out.entry.figures.push_back({"stack", figure.figure, fmt::format("{} (as {})", figure.source, base->first)});
+    }
+  } else {
+    Reader(out, nullptr, found).read(*root);
+  }
   found.throw_if_errors();
   out.stack.name = known->second;
   return out;

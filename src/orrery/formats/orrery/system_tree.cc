@@ -102,6 +102,18 @@ bool names_chip(const Node& root) {
   return accelerator != nullptr && accelerator->find("chip") != nullptr;
 }
 
+// Nobody rents the one accelerator at the other one's price.
+void leave_price(Node& root) {
+  for (Node::Entry& entry : root.entries)
+    if (entry.key == "accelerator")
+      std::erase_if(entry.value.entries, [](const Node::Entry& figure) { return figure.key == "price"; });
+}
+
+bool names_accelerator(const Node& root) {
+  const Node* accelerator = root.find("accelerator");
+  return accelerator != nullptr && accelerator->find("name") != nullptr;
+}
+
 // A file that was read on the way, and what it was called there.
 struct Visited {
   std::string path, name;
@@ -142,6 +154,7 @@ Node gathered(const std::string& directory, std::vector<Visited> behind, std::sh
   behind.push_back({next, like->scalar});
   Node under = gathered(directory, behind, other, found);
   if (names_chip(root)) leave_to_chip(under);
+  if (names_accelerator(root)) leave_price(under);
   return merged(under, root);
 }
 

@@ -208,6 +208,12 @@ TEST_F(Systems, ACircleOfSystemsIsToldWithEveryStepOfIt) {
   EXPECT_EQ(wrong[0].primary.where.column, 16);
 }
 
+TEST_F(Systems, AnAcceleratorOfAnotherNameHasNoPriceOfTheFirst) {
+  EXPECT_GT(load("system: {like: dgx-h100, accelerator: {memory: 96 GB}}\n").system.price_per_gpu_hour, 0);
+  EXPECT_EQ(load("system: {like: dgx-h100, accelerator: {name: H20}}\n").system.price_per_gpu_hour, 0);
+  EXPECT_EQ(load("system: {like: dgx-h100, accelerator: {name: H20, price: 3 USD/h}}\n").system.price_per_gpu_hour, 3);
+}
+
 TEST_F(Systems, AChipTakesThePlaceOfAnotherSystemsFiguresButNotOfItsPrice) {
   const SystemFile file = load("system:\n  like: dgx-h100\n  accelerator: {chip: tpu-v4i}\n");
   ASSERT_TRUE(file.chip.has_value());

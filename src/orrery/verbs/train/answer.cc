@@ -38,6 +38,9 @@ std::vector<std::string> counted_undone(const TrainedModel& trained) {
     if (sizes.window > 0 && sizes.windowed_layers > 0 && sizes.window < trained.model.seq)
       out.emplace_back(sizes.chunked ? "attention outside of chunks" : "attention outside of windows");
   }
+  if (trained.model.document > 0 && trained.model.document < trained.model.seq &&
+      trained.model.attention == cluster::Attention::kFlash)
+    out.emplace_back("attention to other documents");
   if (trained.plan.lora_rank > 0) out.emplace_back("gradients of frozen matrices");
   return out;
 }

@@ -76,8 +76,8 @@ Record<cluster::Breakdown> breakdown() {
 
 TrainFigures figures(const TrainedModel& trained) {
   const cluster::Iteration& i = trained.iteration;
-  return {i.iteration_s,    i.breakdown, i.hidden,       i.memory, i.memory.total(),
-          i.capacity_bytes, i.fits,      i.excess_bytes, i.done,   i.tokens_per_s};
+  return {i.iteration_s, i.breakdown, i.hidden,       i.memory,       i.memory.total(), i.capacity_bytes,
+          i.fits,        i.uncertain, i.memory_error, i.excess_bytes, i.done,           i.tokens_per_s};
 }
 
 Record<TrainingCost> cost() {
@@ -261,26 +261,32 @@ Record<TrainFigures> train_figures() {
       {"reserve", "Bytes that the allocator keeps beyond what is in use.", &Memory::reserve}};
   Record<F> memory = parts.of<F>(&F::memory);
   memory.add({{"total", "Bytes of all six together.", &F::memory_total}});
-  return {{"iteration_s", "Time of one iteration, in seconds: `global_batch` sequences and the optimiser's step.",
-           &F::iteration_s},
-          {"breakdown", "Terms of the iteration on the slowest stage, in seconds; they sum to it.", &F::breakdown,
-           breakdown()},
-          {"hidden", "Communication that ran beside work, by class, in seconds.", &F::hidden, hidden},
-          {"memory_bytes", "Memory of the fullest accelerator, in bytes.", std::identity(), memory},
-          {"capacity_bytes", "Memory of an accelerator, in bytes; null where AMPeD's file does not say.",
-           &F::capacity_bytes},
-          {"fits", "Whether `memory_bytes.total` is at most `capacity_bytes`.", &F::fits},
-          {"excess_bytes", "Bytes by which the total exceeds the capacity; 0 where it fits.", &F::excess_bytes},
-          {"largest_term", "The largest part of `memory_bytes`.",
-           [](const F& f) { return cluster::name(f.memory.largest()); },
-           OneOf{{"weights", "gradients", "optimizer", "activations", "buffers"}}},
-          {"mfu", "Model FLOPs utilisation: share of the peak, 0 to 1, counting the model's FLOPs that are done.",
-           [](const F& f) { return f.done.mfu; }},
-          {"hfu", "Hardware FLOPs utilisation: share of the peak, 0 to 1, counting also what is computed again.",
-           [](const F& f) { return f.done.hfu; }},
-          {"tokens_per_s", "Tokens a second of all accelerators together.", &F::tokens_per_s},
-          {"tflops_per_gpu", "1e12 FLOPs of the model a second, of one accelerator.",
-           [](const F& f) { return f.done.tflops_per_gpu; }}};
+  return {
+      {"iteration_s", "Time of one iteration, in seconds: `global_batch` sequences and the optimiser's step.",
+       &F::iteration_s},
+      {"breakdown", "Terms of the iteration on the slowest stage, in seconds; they sum to it.", &F::breakdown,
+       breakdown()},
+      {"hidden", "Communication that ran beside work, by class, in seconds.", &F::hidden, hidden},
+      {"memory_bytes", "Memory of the fullest accelerator, in bytes.", std::identity(), memory},
+      {"capacity_bytes", "Memory of an accelerator, in bytes; null where AMPeD's file does not say.",
+       &F::capacity_bytes},
+      {"fits", "Whether `memory_bytes.total` is at most `capacity_bytes`.", &F::fits},
+      {"uncertain",
+       "Whether what is in use, 1 +- `memory_error` times, is both more and less than the capacity: then it may fit "
+       "or not.",
+       &F::uncertain},
+      {"memory_error", "Share by which the memory in use may be off; null of AMPeD's equations.", &F::memory_error},
+      {"excess_bytes", "Bytes by which the total exceeds the capacity; 0 where it fits.", &F::excess_bytes},
+      {"largest_term", "The largest part of `memory_bytes`.",
+       [](const F& f) { return cluster::name(f.memory.largest()); },
+       OneOf{{"weights", "gradients", "optimizer", "activations", "buffers"}}},
+      {"mfu", "Model FLOPs utilisation: share of the peak, 0 to 1, counting the model's FLOPs that are done.",
+       [](const F& f) { return f.done.mfu; }},
+      {"hfu", "Hardware FLOPs utilisation: share of the peak, 0 to 1, counting also what is computed again.",
+       [](const F& f) { return f.done.hfu; }},
+      {"tokens_per_s", "Tokens a second of all accelerators together.", &F::tokens_per_s},
+      {"tflops_per_gpu", "1e12 FLOPs of the model a second, of one accelerator.",
+       [](const F& f) { return f.done.tflops_per_gpu; }}};
 }
 
 Document<TrainedModel> train_document() {

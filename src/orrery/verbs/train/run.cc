@@ -109,6 +109,20 @@ void find_published(const TrainRequest& request, TrainedModel& trained) {
                                   ran.recompute, ran.zero, ran.sequence_parallel);
 }
 
+// What lacks no more than its own error may fit.
+void warn_of_uncertain_memory(TrainedModel& trained) {
+  const cluster::Iteration& i = trained.iteration;
+  if (i.fits || !i.uncertain) return;
+  trained.warnings
+      .warning("O1918",
+               fmt::format("whether it fits is uncertain: an accelerator would need {:.1f} GB, +-{:.0f} %, and "
+                           "has {:.1f} GB",
+                           i.memory.in_use() / 1e9, 100 * i.memory_error, i.capacity_bytes / 1e9))
+      .note(fmt::format("{:.1f} GB x (1 - {:.2f}) = {:.1f} GB", i.memory.in_use() / 1e9, i.memory_error,
+                        i.memory.in_use() * (1 - i.memory_error) / 1e9))
+      .hint("what frees memory makes it certain: `--recompute full`, a smaller `--micro-batch`, more ZeRO");
+}
+
 // How far off the prediction may be, or why nobody knows.
 void say_expected_error(const Setting& setting, TrainedModel& trained) {
   if (trained.operators != "roofline") {
@@ -163,6 +177,7 @@ TrainedModel train(const TrainRequest& asked) {
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   say_expected_error(setting, trained);
+  warn_of_uncertain_memory(trained);
   trained.host_share =
       host_share(trained.model, trained.system, trained.plan, trained.iteration.iteration_s, operators.model());
   trained.parameters = cluster::parameters(trained.model);

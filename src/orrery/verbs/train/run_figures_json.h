@@ -17,6 +17,8 @@ struct TrainFigures {
   double memory_total = 0;               // AMPeD's sum is its own
   std::optional<double> capacity_bytes;  // absent: unknown, and everything fits
   bool fits = true;
+  bool uncertain = false;
+  std::optional<double> memory_error;  // absent: nobody knows
   double excess_bytes = 0;
   cluster::Utilisation done;
   double tokens_per_s = 0;

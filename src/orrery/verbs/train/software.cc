@@ -13,7 +13,8 @@
 namespace orrery::verbs {
 
 cluster::Stack of_zero_3(const std::string& catalogue, const cluster::Stack& stack) {
-  if (stack.name == cluster::StackName::kPytorchFsdp || stack.name == cluster::StackName::kXla) return stack;
+  const cluster::StackName kin = cluster::kin(stack.name);
+  if (kin == cluster::StackName::kPytorchFsdp || kin == cluster::StackName::kXla) return stack;
   return formats::orrery::load_stack(catalogue, "pytorch-fsdp").stack;
 }
 

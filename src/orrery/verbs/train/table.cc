@@ -160,9 +160,13 @@ std::string memory_chart(const cluster::Iteration& iteration) {
                     {"buffers", m.buffers, gb(m.buffers)},
                     {"reserve", m.reserve, gb(m.reserve)}},
                    m.total(),
-                   iteration.fits ? fmt::format("{} of {}", gb(m.total()), gb(iteration.capacity_bytes))
-                                  : fmt::format("{} of {}: {} too much", gb(m.total()), gb(iteration.capacity_bytes),
-                                                gb(iteration.excess_bytes)));
+                   iteration.fits        ? fmt::format("{} of {}", gb(m.total()), gb(iteration.capacity_bytes))
+                   : iteration.uncertain ? fmt::format("{} of {}", gb(m.total()), gb(iteration.capacity_bytes))
+                                         : fmt::format("{} of {}: {} too much", gb(m.total()),
+                                                       gb(iteration.capacity_bytes), gb(iteration.excess_bytes)));
+  if (iteration.uncertain)
+    out += fmt::format("whether it fits is uncertain: {} in use, +-{:.0f} %, of {}\n", gb(m.in_use()),
+                       100 * iteration.memory_error, gb(iteration.capacity_bytes));
   return out;
 }
 

@@ -31,7 +31,7 @@ constexpr double kLimitsForwardOps = 3, kLimitsBackwardOps = 3;
 }  // namespace
 
 double kept_by_limits(const Plan& plan, const LayerKind& kind) {
-  if (!kind.mixture.clamped || plan.stack.name != StackName::kMegatronCore || plan.stack.fused_experts) return 0;
+  if (!kind.mixture.clamped || kin(plan.stack.name) != StackName::kMegatronCore || plan.stack.fused_experts) return 0;
   return static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.mixture.up) / static_cast<double>(plan.tp);
 }
 
@@ -39,7 +39,7 @@ EagerExperts eager_experts(const LayerContext& c, const LayerKind& kind) {
   EagerExperts out;
   const Mixture& mixture = kind.mixture;
   const Plan& plan = c.plan;
-  if (plan.stack.name != StackName::kMegatronCore) return out;
+  if (kin(plan.stack.name) != StackName::kMegatronCore) return out;
   if (!mixture.biases && !mixture.clamped) return out;
   const auto cut = static_cast<double>(expert_tp(plan));
   const double tokens = static_cast<double>(plan.micro_batch) * static_cast<double>(kind.seq / plan.cp);

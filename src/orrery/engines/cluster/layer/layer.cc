@@ -226,6 +226,12 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const EagerExperts eager = eager_experts(c, kind);
   bytes.forward += eager.forward_bytes;
   bytes.backward += eager.backward_bytes;
+  if (plan.lora_rank > 0 && frozen_bytes(plan, c.element) < c.element) {
+    // Each pass reads the quantised matrices and writes what the products read.
+    const double made = (frozen_bytes(plan, 2) + 2) * kind.split_params / plan.tp;
+    bytes.forward += made;
+    bytes.backward += made;
+  }
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
   const CollectiveSeconds once = collectives_of(c, kind);
@@ -236,7 +242,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double ops = kind.host_operators + core_ops;
   const double issue = plan.stack.host * c.operators.issue_seconds();
   const base::Count local = kind.mixture.count > 0 ? kind.mixture.count / plan.ep : 0;
-  const double grouped = plan.stack.name == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
+  const double grouped = kin(plan.stack.name) == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
                              ? static_cast<double>(local) * issue
                              : 0;
   const double quantised = machine::quantised(plan.precision) ? kGroupedQuantiseOps : 0;
@@ -258,32 +264,38 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   CollectiveSeconds again;
   double core_seconds = core.backward;
   if (c.uses != nullptr) note_again(c, begin);
+  const double share = share_again(plan, c.model.layers);
   if (plan.recompute == Recompute::kFull) {
     backward.again = forward.compute;
-    backward.host += forward.host;
-    core_seconds += core.forward;
+    backward.host += share * forward.host;
+    core_seconds += share * core.forward;
     again = once;
   } else if (plan.recompute == Recompute::kSelective) {
     if (plan.stack.keeps_core) {
       backward.again = forward.compute - core.forward - products.forward / 2;
-      backward.host += forward.host / 2;
+      backward.host += share * forward.host / 2;
     } else {
       const NetworksAgain networks = networks_again(plan.recomputed, kind);
       const Again part = recomputed(c, kind, networks, core.forward, core_ops);
       backward.again = part.seconds;
-      backward.host += part.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0);
+      backward.host += share * (part.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0));
       if (networks.experts) {
-        backward.host += (kGroupedForwardOps + quantised) * grouped;
+        backward.host += share * (kGroupedForwardOps + quantised) * grouped;
         again.ep = once.ep;
       }
       const bool whole_experts = kind.mixture.count > 0 && kind.inner == 0 && expert_tp(plan) < plan.tp;
       if (networks.whole > 0 && !whole_experts) again.tp = once.tp / kind.parts;
       if (plan.recomputed.core) {
-        core_seconds += core.forward;
+        core_seconds += share * core.forward;
         again.cp_forward = once.cp_forward;
       }
     }
   }
+  backward.again *= share;
+  again = {share * again.tp, share * again.ep, share * again.cp_forward, share * again.cp_backward};
+  if (c.uses != nullptr)
+    for (std::size_t i = begin; i < c.uses->size(); ++i)
+      if (OperatorUse& use = (*c.uses)[i]; use.pass == OperatorPass::kRecomputation) use.times *= share;
   backward.compute += backward.again;
   communicate(c, core.forward, once.tp, once.ep, once.cp_forward, forward);
   communicate(c, core_seconds, once.tp + again.tp, once.ep + again.ep, once.cp_backward + again.cp_forward, backward);

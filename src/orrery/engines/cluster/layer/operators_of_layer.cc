@@ -69,7 +69,8 @@ void Products::linear(std::string_view name, base::Count batch, base::Count m, b
     forward_bytes += rows * (input_made ? made : bytes.forward) * k;
     backward_bytes += rows * ((input_made ? 0 : bytes.backward) * k + (gradient_made ? made : bytes.gradient) * n);
   }
-  if (context.plan.lora_rank > 0 && adapted) adapter(m, n, k, context.plan.lora_rank);
+  if (context.plan.lora_rank > 0 && adapted && cluster::adapted(context.plan, name))
+    adapter(m, n, k, context.plan.lora_rank);
   if (context.plan.lora_rank > 0) return frozen(name, {batch, m, n, k, precision}, {batch, m, k, n, precision});
   parameters += static_cast<double>(batch) * n * k;
   const machine::MatrixProduct y{batch, m, n, k, precision}, dx{batch, m, k, n, precision},
@@ -179,7 +180,7 @@ void expert_products(const LayerContext& c, const LayerKind& kind, Products& sum
   const base::Count cut = expert_tp(c.plan);
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
   // Of one expert there is nothing to group.
-  Products experts{c, sum.precision, false, c.plan.stack.imbalance / (local > 1 ? c.plan.stack.grouped_rate : 1)};
+  Products experts{c, sum.precision, false, expert_load(c.plan) / (local > 1 ? c.plan.stack.grouped_rate : 1)};
   const bool fused = c.plan.stack.fused_experts;
   experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width, false, fused);
   experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut, fused);

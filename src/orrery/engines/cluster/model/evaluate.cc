@@ -199,6 +199,10 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   result.memory.reserve = std::clamp(result.capacity_bytes - result.memory.in_use(), 0.0, result.memory.reserve);
   result.excess_bytes = std::max(0.0, result.memory.total() - result.capacity_bytes);
   result.fits = result.excess_bytes == 0;
+  result.memory_error = plan.stack.memory_error;
+  const double need = result.memory.in_use();
+  result.uncertain = need * (1 - result.memory_error) <= result.capacity_bytes &&
+                     need * (1 + result.memory_error) > result.capacity_bytes;
 
   const double gpus = static_cast<double>(plan.gpus);
   const double batch = static_cast<double>(plan.global_batch);
@@ -207,7 +211,11 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const bool core_kept = plan.recompute == Recompute::kSelective && !plan.recomputed.core;
   const Recompute again = core_kept ? Recompute::kNone : plan.recompute;
   const ForwardFlops flops(model);
-  const DoneFlops done = flops.done(plan.recompute, plan.recomputed, plan.lora_rank);
+  DoneFlops done = flops.done(plan.recompute, plan.recomputed, plan.lora_rank, plan.lora_networks);
+  if (const double share = share_again(plan, model.layers); share < 1) {
+    const double once = flops.done(Recompute::kNone, {}, plan.lora_rank, plan.lora_networks).hardware;
+    done.hardware = once + share * (done.hardware - once);
+  }
   result.done = utilisation(done.model * rate, done.hardware * rate, peak);
   result.published = utilisation(flops.model() * rate, flops.hardware(again) * rate, peak);
   result.tokens_per_s = batch * model.seq / result.iteration_s;

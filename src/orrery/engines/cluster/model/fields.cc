@@ -67,12 +67,21 @@ base::Fields fields(Stack& stack) {
       truth_field("stack.keeps_core", stack.keeps_core,
                   "selective recomputation keeps attention and every other product; false: all but attention"),
       number_field("stack.logit_bytes", stack.logit_bytes, 0, 100, "bytes of memory for each logit of a microbatch"),
+      number_field("stack.kept_activations", stack.kept, 0.1, 10,
+                   "bytes of activations that stay, in units of those counted"),
+      number_field("stack.loss_chunks", stack.loss_chunks, 1, 1e6,
+                   "parts in which logits are made and lost, one after the other"),
+      truth_field("stack.late_gradients", stack.late_gradients,
+                  "gradients get their memory when they are made, so not beside all activations"),
+      truth_field("stack.offloads_all", stack.offloads_all,
+                  "offloading the optimiser's state takes weights and gradients along"),
       number_field("stack.state_bytes", stack.state_bytes, 0, 100,
                    "bytes of memory for the masters and moments of a parameter; 0: as the precision has it"),
       number_field("stack.reserve", stack.reserve, 0, 10,
                    "memory that the allocator keeps besides, as a share of what is in use"),
       number_field("stack.context_bytes", stack.context_bytes, 0, 1e12,
                    "bytes of memory for libraries and communicators"),
+      share_field("stack.memory_error", stack.memory_error, "share by which the memory in use may be off"),
   };
 }
 
@@ -117,6 +126,18 @@ base::Fields fields(Plan& plan) {
                   "ranks that ZeRO shards over, replicated beyond (hybrid sharding); 0: all replicas"),
       whole_field("lora_rank", plan.lora_rank, 0, 65536,
                   "rank of adapters (LoRA) beside frozen matrices; 0: all weights are trained"),
+      number_field("frozen_bits", plan.frozen_bits, 0, 16,
+                   "bits of a frozen matrix's weight: 4 (NF4), 8 or 16; 0: as `precision` has it"),
+      truth_field("lora_networks", plan.lora_networks,
+                  "adapters stand beside the matrices of feed-forward networks as well as of attention"),
+      whole_field("recompute_layers", plan.recompute_layers, 0, kMostDegree,
+                  "layers of a stage that `recompute` is for; 0: all"),
+      truth_field("step_in_backward", plan.step_in_backward,
+                  "the optimiser's step of a matrix follows its gradient, which is given up at once"),
+      truth_field("deferred_sync", plan.deferred_sync,
+                  "ZeRO 2 and 3 exchange gradients once an iteration, and keep them whole until then"),
+      number_field("capacity_factor", plan.capacity_factor, 0, 1000,
+                   "tokens that each expert computes, in units of their mean, what lacks padded; 0: those there are"),
       number_field("optimizer_bytes", plan.optimizer_bytes, 0, 100,
                    "bytes of memory for the masters and moments of a parameter; 0: as the stack has it"),
       share_field("offload_activations", plan.offload_activations,
@@ -157,6 +178,8 @@ base::Fields fields(Description& of) {
   base::Fields all = workload::fields(of.sizes);
   const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "window"; });
   all.insert(after, whole_field("seq", of.as.seq, 1, base::kUnbounded, "tokens of a training sequence"));
+  all.push_back(whole_field("document", of.as.document, 0, base::kUnbounded,
+                            "tokens of the document that a token sees, of packed sequences; 0: the whole sequence"));
   all.push_back(choice_field("attention", of.as.attention, attentions(),
                              "scores go through memory, or one fused operator keeps them on chip"));
   return all;

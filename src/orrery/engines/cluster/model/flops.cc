@@ -15,8 +15,9 @@ void ForwardFlops::add(const LayerKind& kind, double layers) {
   products_ += layers * kind.product_flop;
   core_ += layers * kind.core_flop;
   for (const Matrix& m : kind.matrices)
-    adapters_ += layers * 2 * static_cast<double>(m.of_source ? kind.source : kind.seq) *
-                 static_cast<double>(m.in + m.out + m.kv_heads * m.kv_width);
+    (of_network(m.name) ? network_adapters_ : adapters_) += layers * 2 *
+                                                            static_cast<double>(m.of_source ? kind.source : kind.seq) *
+                                                            static_cast<double>(m.in + m.out + m.kv_heads * m.kv_width);
   const auto product = [&](base::Count in, base::Count out) {
     return layers * 2 * static_cast<double>(kind.seq) * static_cast<double>(in) * static_cast<double>(out);
   };
@@ -65,10 +66,12 @@ double ForwardFlops::hardware(Recompute recompute) const {
   return 3 * (products_ + core_ + ends_) + again;
 }
 
-DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts, base::Count lora_rank) const {
+DoneFlops ForwardFlops::done(Recompute recompute, const Recomputed& parts, base::Count lora_rank,
+                             bool lora_networks) const {
   DoneFlops done;
+  const double adapters = adapters_ + (lora_networks ? network_adapters_ : 0);
   const double matrices = lora_rank == 0 ? 3 * (products_ + ends_)
-                                         : 2 * (products_ + ends_) + 3 * static_cast<double>(lora_rank) * adapters_;
+                                         : 2 * (products_ + ends_) + 3 * static_cast<double>(lora_rank) * adapters;
   done.model = matrices + 3 * done_;
   done.hardware = matrices + (1 + backward_) * done_;
   if (recompute == Recompute::kFull) done.hardware += products_ + done_;
@@ -87,8 +90,8 @@ double hardware_flops_per_sequence(const Model& model, Recompute recompute) {
 }
 
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts,
-                                  base::Count lora_rank) {
-  return ForwardFlops(model).done(recompute, parts, lora_rank);
+                                  base::Count lora_rank, bool lora_networks) {
+  return ForwardFlops(model).done(recompute, parts, lora_rank, lora_networks);
 }
 
 }  // namespace orrery::cluster

@@ -19,27 +19,29 @@ class ForwardFlops {
   explicit ForwardFlops(const Model& model);
 
   // With adapters of a rank beside frozen matrices, these have no weight gradient: twice, and the adapters three times.
-  DoneFlops done(Recompute recompute, const Recomputed& parts = {}, base::Count lora_rank = 0) const;
+  DoneFlops done(Recompute recompute, const Recomputed& parts = {}, base::Count lora_rank = 0,
+                 bool lora_networks = true) const;
   double model() const;                        // model_flops_per_sequence
   double hardware(Recompute recompute) const;  // hardware_flops_per_sequence
 
  private:
   void add(const LayerKind& kind, double layers);
 
-  double products_ = 0;  // projections, feed-forward networks, routers
-  double core_ = 0;      // scores and their product with the values, in full: no causal discount
-  double done_ = 0;      // what of the core is executed
-  double latents_ = 0;   // of the products those with the latents of attention,
-  double networks_ = 0;  // of dense feed-forward networks,
-  double experts_ = 0;   // of routed experts and routers,
-  double shared_ = 0;    // of shared experts
-  double adapters_ = 0;  // adapters of rank 1 beside the layers' dense matrices
-  double ends_ = 0;      // logits, and what stands around the layers; not recomputed
-  double backward_ = 2;  // products of the core's backward pass over those of its forward pass
+  double products_ = 0;          // projections, feed-forward networks, routers
+  double core_ = 0;              // scores and their product with the values, in full: no causal discount
+  double done_ = 0;              // what of the core is executed
+  double latents_ = 0;           // of the products those with the latents of attention,
+  double networks_ = 0;          // of dense feed-forward networks,
+  double experts_ = 0;           // of routed experts and routers,
+  double shared_ = 0;            // of shared experts
+  double adapters_ = 0;          // adapters of rank 1 beside the layers' dense matrices,
+  double network_adapters_ = 0;  // those of feed-forward networks apart
+  double ends_ = 0;              // logits, and what stands around the layers; not recomputed
+  double backward_ = 2;          // products of the core's backward pass over those of its forward pass
 };
 
 DoneFlops done_flops_per_sequence(const Model& model, Recompute recompute, const Recomputed& parts = {},
-                                  base::Count lora_rank = 0);
+                                  base::Count lora_rank = 0, bool lora_networks = true);
 
 // As papers count: attention in full. FLOPs of one sequence, forward and backward, recomputation not counted. For a
 // plain GPT exactly Korthikanti 2022 (arXiv 2205.05198) eq. 7 with B = 1.

@@ -68,6 +68,10 @@ struct Iteration {
   double capacity_bytes = 0;
   bool fits = true;
   double excess_bytes = 0;  // by how much it does not fit; 0 where it fits
+  double memory_error = 0;  // share by which what is in use may be off
+  bool uncertain = false;   // by that much more it would not fit, by that much less it would
+
+  bool surely_not() const { return !fits && !uncertain; }
 
   Utilisation done;       // of the FLOPs that are executed (engines/cluster/model/flops.h): 0 < mfu <= hfu <= 1
   Utilisation published;  // as papers count, attention in full whatever its kernel skips: for comparison with papers

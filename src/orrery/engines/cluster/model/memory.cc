@@ -25,6 +25,9 @@
 //
 // The first two rows are of a layer of two parts; each part has half of them.
 //
+// Of frozen matrices no gradient of the weights is made, so only adapters keep inputs. What recomputation restores and
+// what the loss makes are not there at the same time; the larger counts.
+//
 // Stages between the first and the last one differ by their layers and by the microbatches that they hold, never more
 // than stages of the same length before them. So one of four is the fullest: the first, which has the embedding; the
 // second (Llama 3's holds 8 layers of 15 microbatches, its first 7 of 16); the first of the shorter ones between, where
@@ -50,8 +53,9 @@ StateBytes state_bytes(const Plan& plan) {
   const double optimizer = plan.optimizer_bytes > 0     ? plan.optimizer_bytes
                            : plan.stack.state_bytes > 0 ? plan.stack.state_bytes
                                                         : 12;
-  // Sharded masters are the weights: what is in 16 bits is gathered, and counted among the buffers.
-  const double weight = plan.zero == 3 && plan.stack.state_bytes > 0 ? 0 : 2;
+  // Sharded masters are the weights: what is in 16 bits is gathered, and counted among the buffers. Where gradients are
+  // added up in 16 bits there are no masters.
+  const double weight = plan.zero == 3 && plan.stack.state_bytes > 0 && plan.main_gradients_fp32 ? 0 : 2;
   return {weight, plan.main_gradients_fp32 ? 4.0 : 2.0, optimizer};
 }
 
@@ -67,7 +71,7 @@ double element_bytes(const Plan& plan) {
 
 // Of what a product reads and keeps for its weights' gradient: quantised where kernels of today quantise it.
 double operand_bytes(const Plan& plan) {
-  const bool narrow = machine::quantised(plan.precision) && plan.stack.name == StackName::kMegatronCore;
+  const bool narrow = machine::quantised(plan.precision) && kin(plan.stack.name) == StackName::kMegatronCore;
   return narrow ? machine::bytes_per_element(plan.precision) : element_bytes(plan);
 }
 
@@ -88,11 +92,24 @@ double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
   return bytes;
 }
 
+// Experts' rows, in units of the tokens that visit them: padded or dropped where they have a capacity.
+double expert_rows(const Plan& plan) {
+  return plan.capacity_factor > 0 ? plan.capacity_factor : 1;
+}
+
+// Elements of a token that the routed experts keep.
+double kept_by_experts(const LayerKind& kind) {
+  const Mixture& mixture = kind.mixture;
+  return (mixture.up > mixture.inner ? 3.0 : 2.0) * static_cast<double>(mixture.inner) *
+         static_cast<double>(mixture.top_k);
+}
+
 // Of a token, besides what is between the experts' products: what they read, of software that weights results (others
 // weight what the second product reads) those, and the router's.
 double mixture_bytes(const Plan& plan, const LayerKind& kind) {
-  const double weighted = plan.stack.name == StackName::kMegatron2021 ? element_bytes(plan) : 0;
-  return (operand_bytes(plan) + weighted) * kind.mixture.top_k * kind.width + 4.0 * kind.mixture.count;
+  const double weighted = kin(plan.stack.name) == StackName::kMegatron2021 ? element_bytes(plan) : 0;
+  return (operand_bytes(plan) + weighted) * expert_rows(plan) * kind.mixture.top_k * kind.width +
+         4.0 * kind.mixture.count;
 }
 
 double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, double core) {
@@ -113,7 +130,11 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
   if (kind.mixture.count > 0) {
     bytes += tokens * mixture_bytes(plan, kind) / u;
     bytes += tokens * e * kept_by_limits(plan, kind);
+    bytes += tokens * e * (expert_rows(plan) - 1) * kept_by_experts(kind) / t;
   }
+  // A frozen product needs its weights for its gradient; its input is kept for adapters alone.
+  if (plan.lora_rank > 0 && !plan.lora_networks && kind.inner > 0 && kind.mixture.count == 0)
+    bytes -= tokens * (operand * kind.width / u + e * kind.kept_inner * kind.second_operand / t);
   return bytes + core;
 }
 
@@ -163,10 +184,8 @@ struct LayerBytes {
   double core = 0;          // by selective recomputation
 };
 
-LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
-  const double core = core_bytes(model, plan, kind);
-  const double all = all_bytes(model, plan, kind, core);
-  if (plan.recompute == Recompute::kNone) return {all, 0, core};
+// Of a layer that `recompute` is for.
+LayerBytes again_bytes(const Plan& plan, const LayerKind& kind, double all, double core) {
   if (plan.recompute == Recompute::kSelective && plan.stack.keeps_core) {
     const double kept = kept_by_operator(plan, kind) + core;
     return {std::min(kept, all), std::max(0.0, all - kept), 0};
@@ -178,6 +197,16 @@ LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& ki
   const double u = plan.sequence_parallel ? plan.tp : 1;
   const double input = element_bytes(plan) * local_tokens(plan, kind.seq) * kind.width / u;
   return {input, all - input, core};
+}
+
+LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
+  const double core = core_bytes(model, plan, kind);
+  const double all = plan.stack.kept * all_bytes(model, plan, kind, core);
+  if (plan.recompute == Recompute::kNone) return {all, 0, core};
+  LayerBytes bytes = again_bytes(plan, kind, all, core);
+  const double share = share_again(plan, model.layers);
+  bytes.kept = share * bytes.kept + (1 - share) * all;
+  return bytes;
 }
 
 // What is the same of all stages of a plan.
@@ -215,6 +244,7 @@ double adapters_of(const Plan& plan, const LayerKind& kind) {
   const double t = plan.tp;
   double sizes = 0;
   for (const Matrix& m : kind.matrices) {
+    if (!adapted(plan, m.name)) continue;
     sizes += static_cast<double>(m.in) / (m.split == Split::kRows ? t : 1);
     sizes += static_cast<double>(m.out) / (m.split == Split::kColumns ? t : 1);
     if (m.kv_heads > 0) sizes += std::max(1.0, static_cast<double>(m.kv_heads) / t) * static_cast<double>(m.kv_width);
@@ -262,13 +292,6 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
   params.dense += model.last_params;
 }
 
-// Parameters of tables and logits on a stage.
-double end_parameters(const Model& model, const Plan& plan, base::Count stage) {
-  StageParameters ends;
-  add_ends(model, plan, stage, ends);
-  return ends.dense;
-}
-
 // Layers that share their weights are one layer's.
 double own_weights(const LayerKind& kind) {
   return kind.weight_sets / static_cast<double>(kind.layers);
@@ -301,30 +324,118 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
     sum.permuted = std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.width));
 }
 
-// `params`: its parameters, what stands besides layers among them.
-Memory finished(const Model& model, const Plan& plan, const Common& common, const StageSum& sum,
-                StageParameters& params) {
-  const base::Count stage = sum.stage;
-  params = sum.params;
-  add_ends(model, plan, stage, params);
+// What a stage holds, before it is said when: activations are whole when the backward pass begins. Then the loss's
+// tensors are there, and behind them what the last layer brings back. Gradients of software that allocates them as
+// they are made grow while activations go, so that the first or the last layer is the fullest; XLA's come at once.
+struct Held {
+  Memory memory;
+  double loss = 0;          // logits and what is made of them
+  double brought_back = 0;  // of one layer, by recomputation
+
+  Memory at_peak(const Plan& plan) const;
+};
+
+Memory Held::at_peak(const Plan& plan) const {
+  const bool late = plan.stack.late_gradients && microbatches(plan) <= 1;
+  const bool at_once = late && kin(plan.stack.name) == StackName::kXla;
+  struct Moment {
+    double activations, gradients, buffers;
+    double gone;  // what is not there then
+    double sum() const { return activations + gradients + buffers; }
+  };
+  const double a = memory.activations, g = memory.gradients;
+  Moment fullest{a, late ? 0 : g, loss, brought_back};
+  for (const Moment& other :
+       {Moment{a, late && !at_once ? 0 : g, brought_back, loss}, Moment{late ? 0 : a, g, brought_back, loss}})
+    if (other.sum() > fullest.sum()) fullest = other;
+  Memory out = memory;
+  out.activations = fullest.activations;
+  out.gradients = fullest.gradients;
+  out.buffers += fullest.buffers;
+  // The allocator keeps a share, and the blocks of the smaller of the two that take turns.
+  if (plan.stack.reserve > 0) out.reserve = plan.stack.reserve * out.in_use() + std::min(fullest.buffers, fullest.gone);
+  return out;
+}
+
+// Weights, gradients and the optimiser's state. `around`: parameters that stand besides layers.
+void add_state(const Plan& plan, const Common& common, const StageSum& sum, const StageParameters& params,
+               double around, Memory& memory) {
   const StateBytes& state = common.state;
   const double whole = params.dense + params.experts;
-  const double part = params.dense / common.ranks + params.experts / common.expert_ranks;
-  const auto bytes = [&](double of_each, int sharded_from) {
-    return of_each * (plan.zero >= sharded_from ? part : whole);
+  const auto shared = [&](double dense, double experts, double of_each, int sharded_from) {
+    return of_each *
+           (plan.zero >= sharded_from ? dense / common.ranks + experts / common.expert_ranks : dense + experts);
   };
   const bool frozen = plan.lora_rank > 0;
   // Of what is trained: all, or the adapters alone.
   const auto trained_bytes = [&](double of_each, int sharded_from) {
-    if (!frozen) return bytes(of_each, sharded_from);
+    if (!frozen) return shared(params.dense, params.experts, of_each, sharded_from);
     return of_each * params.adapters / (plan.zero >= sharded_from ? common.ranks : 1);
   };
-  Memory memory;
+  const double here = plan.stack.offloads_all ? 1 - plan.offload_optimizer : 1;
   memory.weights = trained_bytes(state.weight, 3);
-  // Frozen weights have no masters to be gathered from.
-  if (frozen) memory.weights += bytes(state.weight == 0 ? 2 : state.weight, 3);
-  memory.gradients = trained_bytes(state.gradient, 2);
+  if (frozen) {
+    // Frozen weights have no masters to be gathered from. Tables and logits are not quantised.
+    const double each = state.weight == 0 ? 2 : state.weight;
+    memory.weights += shared(params.dense, params.experts, each, 3);
+    memory.weights -= shared(params.dense - around, params.experts, each - frozen_bytes(plan, each), 3);
+  }
+  memory.gradients = trained_bytes(state.gradient, plan.deferred_sync ? 4 : 2);
+  if (plan.step_in_backward) {
+    const double layer = (frozen ? params.adapters : whole - around) / std::max(1.0, sum.layers);
+    memory.gradients = std::min(memory.gradients, state.gradient * std::max(layer, frozen ? 0 : around));
+  }
   memory.optimizer = (1 - plan.offload_optimizer) * trained_bytes(state.optimizer, 1);
+  memory.weights *= here;
+  memory.gradients *= here;
+}
+
+// What a stage holds of the loss, at its worst.
+double loss_bytes(const Model& model, const Plan& plan) {
+  const double e = element_bytes(plan);
+  const double u = plan.sequence_parallel ? plan.tp : 1;
+  // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
+  const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
+  const double tokens =
+      model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
+  const double each = (e - 2 + logit_bytes(plan)) / plan.stack.loss_chunks;
+  return (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + each * tokens * model.logits.outputs / plan.tp);
+}
+
+// Weights that ZeRO 3 gathers, and gradients before they are scattered: two layers' weights, the one in use and the
+// next; one layer's gradients; and what stands around the layers, which stays gathered. XLA schedules collectives
+// matrix by matrix, of which a layer has about three large ones, and so gathers the logits' beside the loss alone.
+void add_gathered(const Model& model, const Plan& plan, const StageSum& sum, const StageParameters& params,
+                  double around, Held& held) {
+  const double e = element_bytes(plan);
+  const bool frozen = plan.lora_rank > 0;
+  const double whole = params.dense + params.experts;
+  const bool by_matrix = kin(plan.stack.name) == StackName::kXla;
+  const double gathered = 2 / ((by_matrix ? 3 : 1) * std::max(sum.layers, 2.0));
+  const double weights = frozen ? frozen_bytes(plan, e) * (whole - around) + e * (around + params.adapters) : e * whole;
+  held.memory.buffers += gathered * std::max(0.0, weights - held.memory.weights);
+  if (plan.stack.state_bytes == 0) return;
+  const double gradient = plan.reduce_fp32 ? 4 : e;
+  held.memory.buffers += gathered / 2 * gradient * (frozen ? params.adapters : whole - around);
+  const double logits = holds(plan, sum.stage, plan.pp - 1)
+                            ? std::min(around, static_cast<double>(model.logits.outputs) *
+                                                   static_cast<double>(model.logits.width) / plan.tp)
+                            : 0;
+  if (by_matrix)
+    held.loss += (frozen ? 1 : 2) * e * logits;
+  else  // the table's gradient comes last, when activations have gone
+    held.memory.buffers += e * around + (frozen ? 0 : gradient * logits);
+}
+
+// `params`: its parameters, what stands besides layers among them.
+Held held_by(const Model& model, const Plan& plan, const Common& common, const StageSum& sum, StageParameters& params) {
+  const base::Count stage = sum.stage;
+  params = sum.params;
+  add_ends(model, plan, stage, params);
+  const double around = params.dense - sum.params.dense;
+  Held out;
+  Memory& memory = out.memory;
+  add_state(plan, common, sum, params, around, memory);
 
   const double held = held_microbatches(plan, common, stage) / static_cast<double>(held_stages(plan));
   // Of what lies in the host's memory two layers' worth is on its way.
@@ -336,43 +447,29 @@ Memory finished(const Model& model, const Plan& plan, const Common& common, cons
   const auto share = [&](double elements) { return static_cast<double>(plan.micro_batch) * elements / plan.cp / u; };
   if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);  // one in, one out, each way
   if (holds(plan, stage, 0) && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
-  if (holds(plan, stage, plan.pp - 1) && model.logits.outputs > 0) {
-    // Input of the last norm and of the logits; logits in 16 bits and, for the loss, in 32.
-    const double boundary = local_tokens(plan, model.seq) * model.hidden / u;
-    const double tokens =
-        model.logits.at_one_token ? static_cast<double>(plan.micro_batch) : local_tokens(plan, model.seq);
-    const double each = e - 2 + logit_bytes(plan);
-    memory.buffers +=
-        (1 + static_cast<double>(model.ahead)) * (2 * e * boundary + each * tokens * model.logits.outputs / plan.tp);
-  }
+  if (holds(plan, stage, plan.pp - 1) && model.logits.outputs > 0) out.loss = loss_bytes(model, plan);
   // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
   // a stage has less than one.
   if (plan.recompute != Recompute::kNone) {
     const double mixtures = std::min(1.0, sum.mixtures);
-    memory.buffers += (1 - mixtures) * sum.dense_back + mixtures * sum.mixtures_back;
+    out.brought_back += (1 - mixtures) * sum.dense_back + mixtures * sum.mixtures_back;
   }
-  if (plan.recompute == Recompute::kSelective) memory.buffers += sum.core;
-  if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * sum.permuted / u;
-  if (plan.zero == 3) {
-    // Two layers' weights gathered, the one in use and the next; one layer's gradients before they are scattered. XLA
-    // schedules collectives matrix by matrix, of which a layer has about three large ones.
-    const double units = plan.stack.name == StackName::kXla ? 3 : 1;
-    const double gathered = 2 / (units * std::max(sum.layers, 2.0));
-    memory.buffers += gathered * (e * (whole + params.adapters) - memory.weights);
-    if (plan.stack.state_bytes > 0) {
-      // One layer's gradients before they are scattered, and what stands around the layers, which stays gathered.
-      const double gradient = plan.reduce_fp32 ? 4 : e;
-      const double around = end_parameters(model, plan, stage);
-      const double trained = frozen ? params.adapters : whole - around;
-      memory.buffers += gathered / 2 * gradient * trained + (e + (frozen ? 0 : gradient)) * around;
-    }
-  }
+  if (plan.recompute == Recompute::kSelective) out.brought_back += sum.core;
+  if (sum.mixtures > 0) memory.buffers += 2 * e * local_tokens(plan, model.seq) * expert_rows(plan) * sum.permuted / u;
+  // A quantised matrix is made whole where it is used; a layer has about three large ones.
+  if (plan.lora_rank > 0 && frozen_bytes(plan, e) < e)
+    memory.buffers += e * (sum.params.dense + sum.params.experts) / (3 * std::max(1.0, sum.layers));
+  if (plan.zero == 3) add_gathered(model, plan, sum, params, around, out);
   // What sequence parallelism gathers before products, and its gradient.
   if (plan.sequence_parallel && plan.tp > 1 && plan.stack.reserve > 0)
     memory.buffers += 2 * e * local_tokens(plan, model.seq) * static_cast<double>(model.hidden);
   memory.buffers += plan.stack.context_bytes;
-  memory.reserve = plan.stack.reserve * memory.in_use();
-  return memory;
+  return out;
+}
+
+Memory finished(const Model& model, const Plan& plan, const Common& common, const StageSum& sum,
+                StageParameters& params) {
+  return held_by(model, plan, common, sum, params).at_peak(plan);
 }
 
 }  // namespace
@@ -394,14 +491,6 @@ StageParameters stage_parameters(const Model& model, const Plan& plan, base::Cou
     add(plan, model.kinds[k], layers_held(model, layers, k, plan, stage) * own_weights(model.kinds[k]), params);
   add_ends(model, plan, stage, params);
   return params;
-}
-
-double host_bytes(const Model& model, const Plan& plan) {
-  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return 0;
-  Plan kept = plan;
-  kept.offload_activations = kept.offload_optimizer = 0;
-  const Memory all = stage_memory(model, kept, 0), here = stage_memory(model, plan, 0);
-  return all.activations - here.activations + all.optimizer - here.optimizer;
 }
 
 bool hosts_hold(const Model& model, const System& system, const Plan& plan) {
@@ -433,6 +522,18 @@ void take(const Model& model, const Plan& plan, const Common& common, const Stag
 }
 
 }  // namespace
+
+double host_bytes(const Model& model, const Plan& plan) {
+  if (plan.offload_activations == 0 && plan.offload_optimizer == 0) return 0;
+  Plan kept = plan;
+  kept.offload_activations = kept.offload_optimizer = 0;
+  const auto bytes = [&](const Plan& of) {
+    StageParameters params;
+    const Memory all = held_by(model, of, Common(of), summed(model, of, 0), params).memory;
+    return all.weights + all.gradients + all.optimizer + all.activations;
+  };
+  return bytes(kept) - bytes(plan);
+}
 
 Memory stage_memory(const Model& model, const Plan& plan, base::Count stage) {
   StageParameters params;

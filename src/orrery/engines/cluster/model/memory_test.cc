@@ -296,6 +296,114 @@ TEST(Memory, WhatIsRecomputedIsNotKept) {
   }
 }
 
+TEST(Memory, FrozenMatricesHaveTheBitsThatTheyAreGiven) {
+  const Gpt model = gpt(32, 4096, 64);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.lora_rank = 16;
+  const Memory whole = memory(model, plan);
+  plan.frozen_bits = 16;
+  EXPECT_DOUBLE_EQ(memory(model, plan).weights, whole.weights);
+  const LayerKind layer = Model(model).kinds[0];
+  const double layers = 64 * (layer.split_params + layer.whole_params);
+  plan.frozen_bits = 8;
+  EXPECT_NEAR(memory(model, plan).weights, whole.weights - layers, 1e-9 * whole.weights);
+  plan.frozen_bits = 4;
+  EXPECT_NEAR(memory(model, plan).weights, whole.weights - layers * (2 - 4.126953125 / 8), 1e-9 * whole.weights);
+}
+
+TEST(Memory, AFrozenNetworkWithoutAdaptersKeepsNoInput) {
+  const Gpt model = gpt(32, 4096, 64, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.lora_rank = 16;
+  const double all = first_layer_bytes(model, plan);
+  plan.lora_networks = false;
+  EXPECT_DOUBLE_EQ(all - first_layer_bytes(model, plan), 2.0 * 2048 * (4096 + 4 * 4096));
+}
+
+TEST(Memory, ALossInChunksHasTheLogitsOfOne) {
+  const Gpt model = gpt(32, 4096, 4);
+  Plan plan;
+  plan.global_batch = 1;
+  const double whole = memory(model, plan).buffers;
+  plan.stack.loss_chunks = 8;
+  EXPECT_NEAR(whole - memory(model, plan).buffers, 6.0 * 2048 * 51200 * 7 / 8, 1);
+}
+
+TEST(Memory, WhatTheLossMakesAndWhatRecomputationRestoresTakeTurns) {
+  const Gpt model = gpt(32, 4096, 4, 512000);
+  Plan plan;
+  plan.global_batch = 1;
+  const double loss = memory(model, plan).buffers;
+  plan.recompute = Recompute::kFull;
+  EXPECT_DOUBLE_EQ(memory(model, plan).buffers, loss) << "the loss is the larger";
+}
+
+TEST(Memory, LateGradientsComeWhenActivationsGo) {
+  const Gpt model = gpt(32, 4096, 32, 0);
+  Plan plan;
+  plan.micro_batch = plan.global_batch = 16;
+  const Memory early = memory(model, plan);
+  plan.stack.late_gradients = true;
+  Memory late = memory(model, plan);
+  EXPECT_EQ(late.gradients, 0) << "activations are the larger";
+  EXPECT_EQ(late.activations, early.activations);
+  plan.recompute = Recompute::kFull;
+  plan.micro_batch = plan.global_batch = 1;
+  late = memory(model, plan);
+  EXPECT_EQ(late.activations, 0) << "gradients are";
+  EXPECT_EQ(late.gradients, early.gradients);
+  plan.global_batch = 2;
+  late = memory(model, plan);
+  EXPECT_GT(late.activations, 0) << "those of the first microbatch wait for the second";
+  EXPECT_EQ(late.gradients, early.gradients);
+}
+
+TEST(Memory, SoftwareThatKeepsMoreKeepsMoreOfEverythingButALayersInput) {
+  const Gpt model = gpt(32, 4096, 32, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  const double kept = memory(model, plan).activations;
+  plan.stack.kept = 1.5;
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations, 1.5 * kept);
+  plan.recompute = Recompute::kFull;
+  EXPECT_DOUBLE_EQ(first_layer_bytes(model, plan), 2.0 * 2048 * 4096);
+}
+
+TEST(Memory, RecomputedLayersAreAShareOfAStage) {
+  const Gpt model = gpt(32, 4096, 32, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  const double kept = memory(model, plan).activations;
+  plan.recompute = Recompute::kFull;
+  const double least = memory(model, plan).activations;
+  plan.recompute_layers = 8;
+  EXPECT_NEAR(memory(model, plan).activations, kept - (kept - least) / 4, 1);
+  plan.recompute_layers = 32;
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations, least);
+}
+
+TEST(Memory, AStepInTheBackwardPassLeavesOneLayersGradients) {
+  const Gpt model = gpt(32, 4096, 32, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  const double all = memory(model, plan).gradients;
+  plan.step_in_backward = true;
+  EXPECT_NEAR(memory(model, plan).gradients / all, 1.0 / 32, 0.002);
+}
+
+TEST(Memory, DeferredExchangeKeepsWholeGradients) {
+  const Gpt model = gpt(32, 4096, 32, 0);
+  Plan plan;
+  plan.gpus = plan.dp = 8;
+  plan.global_batch = 16;
+  plan.zero = 2;
+  const double parts = memory(model, plan).gradients;
+  plan.deferred_sync = true;
+  EXPECT_NEAR(memory(model, plan).gradients, 8 * parts, 1);
+}
+
 TEST(Memory, TheLargestTermIsNamed) {
   Memory m;
   m.activations = 3;

@@ -42,9 +42,10 @@ double real(Count count) {
   return static_cast<double>(count);
 }
 
-// Of the core's forward products, those that are executed.
-double executed(const workload::Attention& a, Count seq, Attention kernel) {
+// Of the core's forward products, those that are executed. A document of packed ones is a sequence of its own.
+double executed(const workload::Attention& a, Count seq, Attention kernel, Count document) {
   if (kernel != Attention::kFlash) return 1;
+  if (document > 0 && document < seq) return real(document) / real(seq) * executed(a, document, kernel, 0);
   const double full = a.causal ? 0.5 : 1;
   if (a.reach == workload::Reach::kAll || a.span >= seq || seq == 0) return full;
   const double seen = real(a.span) / real(seq);
@@ -146,14 +147,14 @@ void add_matrices(const Block& block, Count source, LayerKind& kind) {
 }
 
 LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, Count source, const Transformer& model,
-                  Attention kernel) {
+                  Attention kernel, Count document) {
   LayerKind kind;
   kind.width = stack.width;
   kind.seq = seq;
   kind.parts = 0;
   bool biases = block.norm.bias;
   if (const auto* a = std::get_if<workload::Attention>(&block.mixer)) {
-    kind.cores.push_back(core_of(*a, seq, executed(*a, seq, kernel)));
+    kind.cores.push_back(core_of(*a, seq, executed(*a, seq, kernel, document)));
     kind.host_operators += kAttentionOps;
     kind.latent = a->latent;
     if (a->latent) {
@@ -262,7 +263,7 @@ void add_stack(const workload::Stack& stack, Count seq, Count source, const Tran
           return l == stack.layers[0];
         }))
       model.front = static_cast<int>(model.kinds.size());
-    LayerKind kind = kind_of(stack.kinds[k], stack, seq, source, transformer, model.attention);
+    LayerKind kind = kind_of(stack.kinds[k], stack, seq, source, transformer, model.attention, model.document);
     kind.layers = layers[k];
     kind.weight_sets = real(sets[k]);
     kind.source = source;
@@ -346,6 +347,7 @@ Model prepared(const Transformer& transformer, const TrainedAs& as) {
   for (const workload::Stack& stack : transformer.stacks) model.layers += static_cast<Count>(stack.layers.size());
   model.hidden = transformer.decoder().width;
   model.seq = transformer.decoder().fixed_tokens > 0 ? transformer.decoder().fixed_tokens : as.seq;
+  model.document = as.document;
   model.attention = as.attention;
   model.dropout = transformer.dropout;
   model.vocab = transformer.vocab;

@@ -109,8 +109,9 @@ struct Logits {
 struct Model {
   std::string name;
   base::Count layers = 0;
-  base::Count hidden = 0;  // of the stage boundaries: the decoder's
-  base::Count seq = 0;     // tokens of a training sequence
+  base::Count hidden = 0;    // of the stage boundaries: the decoder's
+  base::Count seq = 0;       // tokens of a training sequence
+  base::Count document = 0;  // of one of its documents; 0: it is one
   Attention attention = Attention::kMaterialised;
   bool dropout = false;
   std::vector<LayerKind> kinds;
@@ -144,6 +145,7 @@ struct Model {
 struct TrainedAs {
   base::Count seq = 0;
   Attention attention = Attention::kMaterialised;
+  base::Count document = 0;  // tokens of the document that a token sees, of packed sequences; 0: all of a sequence
 };
 
 // Throws InputError: O0915 for what the engine cannot express, O1300 where parameters cannot be counted. Sizes that

@@ -56,7 +56,16 @@ const Names<StackName>& stacks() {
   static const Names<StackName> names = {{"megatron-2021", kMegatron2021},
                                          {"megatron-core", kMegatronCore},
                                          {"pytorch-fsdp", kPytorchFsdp},
-                                         {"xla", kXla}};
+                                         {"xla", kXla},
+                                         {"nemo-automodel", kAutomodel},
+                                         {"deepspeed", kDeepspeed},
+                                         {"internevo", kInternevo},
+                                         {"litgpt", kLitgpt},
+                                         {"llama-factory", kLlamaFactory},
+                                         {"primus", kPrimus},
+                                         {"torchtitan", kTorchtitan},
+                                         {"torchtune", kTorchtune},
+                                         {"xtuner", kXtuner}};
   return names;
 }
 

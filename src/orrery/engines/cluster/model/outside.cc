@@ -65,8 +65,9 @@ GradientSync sync(const LayerContext& c, double params, double trained, base::Co
     scatter = seconds(Operation::kReduceScatter, near, gradient * trained) +
               seconds(Operation::kAllReduce, across, gradient * trained / static_cast<double>(parts));
   }
-  // Sharded gradients are scattered in every microbatch; sharded weights are gathered for every pass.
-  return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 ? m * scatter : scatter};
+  // Sharded gradients are scattered in every microbatch, unless that is put off; sharded weights are gathered for every
+  // pass.
+  return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 && !plan.deferred_sync ? m * scatter : scatter};
 }
 
 }  // namespace

@@ -167,11 +167,11 @@ double joined(const collective::Fabric& fabric) {
 
 // Turns of interleaved stages, as the plan's software has them.
 std::string turns_of(const Plan& p) {
-  switch (p.stack.name) {
+  switch (kin(p.stack.name)) {
     case StackName::kMegatronCore:
-      return fmt::format("megatron-core needs at least as many microbatches as stages");
+      return "Megatron-Core needs at least as many microbatches as stages";
     case StackName::kPytorchFsdp:
-      return fmt::format("pytorch-fsdp deals microbatches in equal rounds, as many as pp divides whole: {} here",
+      return fmt::format("PyTorch deals microbatches in equal rounds, as many as pp divides whole: {} here",
                          std::max<Count>(1, microbatches(p) / p.pp));
     default:
       break;
@@ -453,6 +453,46 @@ constexpr std::array kPlan = {
                .note("`accelerator.host_bandwidth` is not stated: the link to the host's memory")
                .hint("state it, as `--set system.accelerator.host_bandwidth=64GB/s`, or keep all on the accelerator");
          }},
+    Rule{"O1917",
+         [](const Question& q) {
+           const double bits = q.plan.frozen_bits;
+           return bits != 0 && ((bits != 4 && bits != 8 && bits != 16) || q.plan.lora_rank == 0);
+         },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           if (p.lora_rank == 0)
+             found.error(code, fmt::format("frozen weights have {} bits, and none is frozen", p.frozen_bits))
+                 .hint("give adapters as well: `--set plan.lora_rank=16`");
+           else
+             found.error(code, fmt::format("frozen weights of {} bits are not known", p.frozen_bits))
+                 .hint("4 (NF4 with quantised scales, as QLoRA has them), 8 and 16 are");
+         }},
+    Rule{"O1983",
+         [](const Question& q) { return q.plan.step_in_backward && (q.plan.pp > 1 || microbatches(q.plan) > 1); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           const Plan& p = q.plan;
+           found
+               .error(code, fmt::format("the optimiser steps inside the backward pass of one microbatch; there are {}, "
+                                        "over {} stages",
+                                        microbatches(p), p.pp))
+               .note(fmt::format("{} / (dp {} x microbatch {}) = {}", p.global_batch, p.dp, p.micro_batch,
+                                 microbatches(p)))
+               .hint("one microbatch has nothing to add up: give a larger one, or leave out `plan.step_in_backward`");
+         }},
+    Rule{"O1984", [](const Question& q) { return q.plan.capacity_factor > 0 && !q.model.mixes(); },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("experts have a capacity of {} times their mean, and the model is dense",
+                                        q.plan.capacity_factor))
+               .hint("leave `plan.capacity_factor` out");
+         }},
+    Rule{"O1985", [](const Question& q) { return q.plan.recompute_layers > 0 && q.plan.recompute == Recompute::kNone; },
+         [](const Question& q, base::Diagnostics& found, const char* code) {
+           found
+               .error(code, fmt::format("{} layers of a stage are to be computed again, and nothing is",
+                                        q.plan.recompute_layers))
+               .hint("give `--recompute full` or `selective` as well");
+         }},
     Rule{"O1915", [](const Question& q) { return q.plan.expert_tp > 1 && q.plan.expert_tp != q.plan.tp; },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            found
@@ -536,11 +576,11 @@ void check_spread(const System& system, const Plan& plan, base::Diagnostics& fou
 
 Count microbatch_group(const Plan& plan) {
   const Count m = microbatches(plan), p = plan.pp;
-  if (plan.stack.name == StackName::kPytorchFsdp) {
+  if (kin(plan.stack.name) == StackName::kPytorchFsdp) {
     const Count rounds = std::max<Count>(1, m / p);
     return m % rounds == 0 ? m / rounds : 0;
   }
-  if (plan.stack.name != StackName::kMegatronCore) return m % p == 0 ? p : 0;
+  if (kin(plan.stack.name) != StackName::kMegatronCore) return m % p == 0 ? p : 0;
   for (Count group = p; group <= m; ++group)
     if (const Count last = m % group; last == 0 || last >= p) return group;
   return 0;

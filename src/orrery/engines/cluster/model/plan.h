@@ -1,6 +1,8 @@
 // The mapping: how a training run is spread over accelerators. Plain data.
 #pragma once
 
+#include <string_view>
+
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/describe/machine/operator_model.h"
@@ -61,9 +63,16 @@ struct Plan {
   bool fused_accumulation = true;  // weight gradients are added up by the products that make them, not in a pass of
                                    // its own after them
   bool converted_gradients =
-      false;                       // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
-  base::Count shard = 0;           // ranks that ZeRO shards over, replicated beyond (HSDP); 0: all replicas
-  base::Count lora_rank = 0;       // of adapters beside frozen matrices; 0: all weights are trained
+      false;                  // that pass first copies the gradients to the sum's precision (DeepSpeed with bf16)
+  base::Count shard = 0;      // ranks that ZeRO shards over, replicated beyond (HSDP); 0: all replicas
+  base::Count lora_rank = 0;  // of adapters beside frozen matrices; 0: all weights are trained
+  double frozen_bits = 0;     // of a weight of frozen matrices: 4 (NF4, scales quantised as well), 8; 0: as `precision`
+  bool lora_networks = true;  // adapters stand beside feed-forward networks' matrices, too
+  base::Count recompute_layers = 0;  // of a stage that `recompute` is for; 0: all
+  bool step_in_backward = false;     // a gradient is used up as soon as it is made
+  bool deferred_sync = false;        // sharded gradients are exchanged once an iteration, and whole until then
+  double capacity_factor = 0;      // experts compute as many tokens, in units of their mean: the rest is dropped, what
+                                   // lacks is padded; 0: as many as there are
   double optimizer_bytes = 0;      // of memory for a parameter's masters and moments; 0: as the stack has it
   double offload_activations = 0;  // share that lies in the host's memory between the passes
   double offload_optimizer = 0;    // share of masters and moments there
@@ -100,6 +109,33 @@ inline base::Count shards(const Plan& plan) {
 inline base::Count expert_shards(const Plan& plan) {
   const base::Count all = expert_replicas(plan);
   return plan.shard > 0 && plan.shard < all ? plan.shard : all;
+}
+
+// Whether a matrix of a layer is a dense feed-forward network's; whether adapters stand beside it.
+inline bool of_network(std::string_view matrix) {
+  return matrix.starts_with("FF") || matrix.starts_with("shared-");
+}
+inline bool adapted(const Plan& plan, std::string_view matrix) {
+  return plan.lora_networks || !of_network(matrix);
+}
+
+// Rows that the fullest rank of experts computes, in units of the mean of tokens.
+inline double expert_load(const Plan& plan) {
+  return plan.capacity_factor > 0 ? plan.capacity_factor : plan.stack.imbalance;
+}
+
+// Share of the layers that `recompute` is for.
+inline double share_again(const Plan& plan, base::Count layers) {
+  if (plan.recompute_layers == 0 || plan.recompute == Recompute::kNone) return 1;
+  const double stage = static_cast<double>(layers) / static_cast<double>(plan.pp);
+  return static_cast<double>(plan.recompute_layers) < stage ? static_cast<double>(plan.recompute_layers) / stage : 1;
+}
+
+// Bytes of a weight that is trained no further, of a matrix of a layer. NF4: blocks of 64 have a scale in 8 bits, 256
+// of those one in 32 (arXiv 2305.14314).
+inline double frozen_bytes(const Plan& plan, double unquantised) {
+  if (plan.frozen_bits <= 0 || plan.frozen_bits >= 16) return unquantised;
+  return plan.frozen_bits <= 4 ? (4 + 8.0 / 64 + 32.0 / (64 * 256)) / 8 : plan.frozen_bits / 8;
 }
 
 // Microbatches that every pipeline runs in an iteration, and how many whole ones they come to: the last can be smaller.

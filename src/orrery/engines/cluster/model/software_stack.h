@@ -2,6 +2,7 @@
 // data; the stacks that have a name stand in catalog/stacks, each figure with its source.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "orrery/describe/machine/operator.h"
@@ -13,7 +14,25 @@ enum class StackName {
   kMegatronCore,  // Megatron-Core and NeMo, 2023 and later
   kPytorchFsdp,   // PyTorch's FSDP, 2023 and later
   kXla,           // JAX and XLA
+  // Kin of these, which differ from them in figures and in what they can run.
+  kAutomodel,
+  kDeepspeed,
+  kInternevo,
+  kLitgpt,
+  kLlamaFactory,
+  kPrimus,
+  kTorchtitan,
+  kTorchtune,
+  kXtuner,
 };
+inline constexpr std::size_t kStacks = 13;
+
+// That of the first four whose ways of its own the engine knows: the turns of interleaved stages, experts one by one.
+constexpr StackName kin(StackName name) {
+  if (name <= StackName::kXla) return name;
+  if (name == StackName::kPrimus) return StackName::kMegatronCore;
+  return name == StackName::kInternevo ? StackName::kMegatron2021 : StackName::kPytorchFsdp;
+}
 
 // Share of the communication of each class that goes beside work where there is work to go beside: 0 none, 1 all. tp:
 // beside the layer's own operators, the first of its steps apart; pp: beside the steady state's stages; dp: beside the
@@ -43,12 +62,17 @@ struct Stack {
   bool whole_experts = false;       // tensor parallelism does not cut experts where there are ranks to spread them over
   bool keeps_core = false;  // selective recomputation keeps attention and every other product, and does the rest again
   // Memory.
-  double logit_bytes = 6;    // for each logit of a microbatch at the peak: logits, their copies and gradients
-  double state_bytes = 0;    // weights' masters and moments for each parameter; 0: as the precision has it
-  double reserve = 0;        // share that the allocator keeps beyond what is in use
-  double context_bytes = 0;  // of libraries and communicators
+  double logit_bytes = 6;       // for each logit of a microbatch at the peak: logits, their copies and gradients
+  double kept = 1;              // bytes of activations that stay, in units of those that memory.cc counts
+  double loss_chunks = 1;       // logits are made and lost in so many parts, one after the other
+  bool late_gradients = false;  // gradients get their memory when they are made, so not beside all activations
+  bool offloads_all = false;    // offloading the optimiser's state takes weights and gradients along
+  double state_bytes = 0;       // weights' masters and moments for each parameter; 0: as the precision has it
+  double reserve = 0;           // share that the allocator keeps beyond what is in use
+  double context_bytes = 0;     // of libraries and communicators
+  double memory_error = 0.1;    // share by which what is in use may be off
   // What it cannot do of what a plan may ask of it: a set of features (supported_features.h).
-  std::uint32_t lacks = 0;
+  std::uint64_t lacks = 0;
 };
 
 }  // namespace orrery::cluster

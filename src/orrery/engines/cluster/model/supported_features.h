@@ -13,7 +13,7 @@
 
 namespace orrery::cluster {
 
-using Features = std::uint32_t;  // a set, by their places in features()
+using Features = std::uint64_t;  // a set, by their places in features()
 
 struct Feature {
   const char* name;                 // "zero_bubble"

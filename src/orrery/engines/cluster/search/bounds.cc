@@ -40,7 +40,7 @@ Pipeline stages_with(const Model& model, const System& system, const Plan& plan,
 double peak_seconds(const Model& model, const System& system, const Plan& plan,
                     const machine::OperatorModel& operators) {
   if (dynamic_cast<const machine::Roofline*>(&operators) == nullptr) return 0;
-  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank).model /
+  return done_flops_per_sequence(model, Recompute::kNone, {}, plan.lora_rank, plan.lora_networks).model /
          peak_of_run(system.accelerator, plan.precision);
 }
 

@@ -107,14 +107,15 @@ Domain::Domain(const Model& model, const System& system, Space space)
   const auto lacks = [&](const char* name) { return (lacking_ & feature(name)) != 0; };
   const Count most = space_.most_gpus;
   space_.of(Variable::kGlobalBatch) = sorted(space_.of(Variable::kGlobalBatch));
-  tp_ = given_or(space_.of(Variable::kTp), divisors(divided_by_tp(model), std::min(most, kMostSplit)));
+  tp_ = given_or(space_.of(Variable::kTp),
+                 divisors(divided_by_tp(model), lacks("tensor_parallelism") ? 1 : std::min(most, kMostSplit)));
   pp_ = given_or(space_.of(Variable::kPp), range(1, std::min({std::max<Count>(1, model.layers), most, kMostStages})));
   cp_ = given_or(
       space_.of(Variable::kCp),
       powers_of_two(std::max<Count>(1, model.seq), lacks("context_parallelism") ? 1 : std::min(most, kMostSplit)));
   ep_ = given_or(space_.of(Variable::kEp), divisors(std::max<Count>(1, model.experts()),
                                                     lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
-  recompute_ = given_or(space_.of(Variable::kRecompute), {0, 1, 2});
+  recompute_ = given_or(space_.of(Variable::kRecompute), without({0, 1, 2}, 1, lacks("selective_recomputation")));
   for (const Count batch : batches()) {
     dp_.push_back(given_or(space_.of(Variable::kDp), divisors(batch, most)));
     micro_batch_.push_back(given_or(space_.of(Variable::kMicroBatch), divisors(batch, batch)));

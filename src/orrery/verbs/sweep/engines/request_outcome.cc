@@ -23,10 +23,10 @@ double twelve_digits(double value) {
 
 Outcome outcome_of(const verbs::TrainedModel& trained, bool limited) {
   Outcome out;
-  if (!trained.iteration.fits || (trained.search && trained.search->top.empty())) {
+  if (trained.iteration.surely_not() || (trained.search && trained.search->top.empty())) {
     out.status = Status::kInfeasible;
-    out.reason =
-        trained.iteration.fits ? verbs::explain_conflict(trained).message : verbs::explain_no_fit(trained).message;
+    out.reason = !trained.iteration.surely_not() ? verbs::explain_conflict(trained).message
+                                                 : verbs::explain_no_fit(trained).message;
     return out;
   }
   const double seconds = trained.tokens > 0 ? trained.training_s : trained.iteration.iteration_s;

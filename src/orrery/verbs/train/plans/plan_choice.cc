@@ -24,45 +24,25 @@ namespace {
 
 // Communication that there is none of cannot go beside work. What a plan's file says of it is no question: `-o` writes
 // all that its software overlaps.
-void check_overlap(const TrainRequest& request, const std::set<std::string>& asked, const std::set<std::string>& set,
-                   TrainedModel& trained) {
+void warn_of_idle_overlap(const std::set<std::string>& asked, TrainedModel& trained) {
   const cluster::Plan& plan = trained.plan;
   struct Class {
     const char* name;
     base::Count degree;
     double share;
-    bool open;  // the degree was not given
-  };
-  const auto open = [&](const std::optional<base::Count>& given, const char* name) {
-    return !given && set.count(name) == 0;
   };
   std::vector<std::string> idle;
-  std::size_t classes = 0;
-  bool chosen = false;  // one of these degrees, not given
-  for (const Class& one : {Class{"tp", plan.tp, plan.overlap.tp, open(request.tp, "tp")},
-                           Class{"pp", plan.pp, plan.overlap.pp, open(request.pp, "pp")},
-                           Class{"dp", plan.dp * plan.cp, plan.overlap.dp, open(request.dp, "dp")},
-                           Class{"ep", plan.ep, plan.overlap.ep, open(request.ep, "ep")},
-                           Class{"cp", plan.cp, plan.overlap.cp, open(request.cp, "cp")}}) {
-    if (asked.count(std::string("overlap.") + one.name) == 0 || one.share == 0) continue;
-    ++classes;
-    if (one.degree > 1) continue;
-    idle.emplace_back(one.name);
-    chosen = chosen || one.open;
-  }
+  for (const auto& [name, degree, share] :
+       {Class{"tp", plan.tp, plan.overlap.tp}, Class{"pp", plan.pp, plan.overlap.pp},
+        Class{"dp", plan.dp * plan.cp, plan.overlap.dp}, Class{"ep", plan.ep, plan.overlap.ep},
+        Class{"cp", plan.cp, plan.overlap.cp}})
+    if (asked.count(std::string("overlap.") + name) > 0 && share > 0 && degree <= 1) idle.emplace_back(name);
   if (idle.empty()) return;
-  const std::string what =
-      fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", "));
-  const std::string degrees =
-      fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp);
-  const char* way = "leave out classes whose degree is 1, or give `--overlap none`";
-  if (idle.size() < classes || chosen) {
-    trained.warnings.warning("O1912", what).note(degrees).hint(way);
-    return;
-  }
-  base::Diagnostics found;
-  found.error("O1912", what).note(degrees).hint(way);
-  found.throw_if_errors();
+  trained.warnings
+      .warning("O1912",
+               fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", ")))
+      .note(fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp))
+      .hint("leave out classes whose degree is 1, or give `--overlap none`");
 }
 
 namespace {
@@ -245,7 +225,7 @@ void choose_plan(Setting& setting) {
     }
     if (!request.micro_batch && setting.set.count("micro_batch") == 0) trained.assumed.emplace_back("micro_batch");
   }
-  check_overlap(request, setting.asked, setting.set, trained);
+  warn_of_idle_overlap(setting.asked, trained);
   warn_of_absent_parts(request, setting.asked, trained);
   if (trained.description.sizes.heads > 0 && trained.description.said.count("attention") == 0)
     trained.assumed.emplace_back("attention");

@@ -1,6 +1,7 @@
 #include "orrery/verbs/train/plans/plan_search.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -412,6 +413,26 @@ std::vector<std::string> open_variables(const TrainRequest& request, const std::
   return names;
 }
 
+namespace {
+
+// What no choice of degrees mends is said before any is tried: rules about what is given, of which no degree is part.
+void refuse_hopeless(const cluster::Space& space, const TrainedModel& trained) {
+  constexpr std::array<std::string_view, 3> kRules = {"O1914", "O1917", "O1984"};
+  cluster::Plan one = trained.plan;
+  for (const Variable variable : cluster::kVariables)
+    if (!space.open(variable)) cluster::set(one, variable, space.of(variable).front());
+  one.gpus = one.tp = one.pp = one.dp = one.cp = one.ep = one.interleave = one.micro_batch = one.global_batch = 1;
+  one.schedule = cluster::Schedule::kOneFOneB;
+  one.expert_tp = one.shard = 0;
+  base::Diagnostics broken, found;
+  cluster::check(trained.model, trained.system, one, broken);
+  for (const base::Diagnostic& each : broken.all())
+    if (std::find(kRules.begin(), kRules.end(), each.code) != kRules.end()) found.add(each);
+  found.throw_if_errors();
+}
+
+}  // namespace
+
 void search_plans(const TrainRequest& request, const std::set<std::string>& set,
                   const machine::OperatorModel& operators, const base::Limits& limits, TrainedModel& trained) {
   const base::Budget budget(limits);
@@ -420,6 +441,7 @@ void search_plans(const TrainRequest& request, const std::set<std::string>& set,
   answer.objective = objective_of(request, set, trained);
   const cluster::Space wide = space_of(request, set, trained);
   Search search{request, operators, budget, limits.threads, trained, wide, wide, answer.objective, {}};
+  refuse_hopeless(search.space, trained);
   search.limits = limits_of(request, answer.objective, trained);
   trained.choices = 0;
   // For the rules to say: more accelerators than there are, or a batch that none counts.

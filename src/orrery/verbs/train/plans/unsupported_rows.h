@@ -24,7 +24,7 @@ class UnsupportedRows {
     cluster::Features missing = 0;
     std::uint64_t rows = 0, first_line = 0;
   };
-  std::array<Lack, 4> of_;  // by StackName
+  std::array<Lack, cluster::kStacks> of_;  // by StackName
 };
 
 }  // namespace orrery::verbs
