@@ -36,9 +36,12 @@ class Beside {
  public:
   Beside(const Plan& plan, double units) : plan_(plan), possible_(1 - 1 / units) {}
 
-  // Of `seconds` of communication, all but the first or last unit's can go beside a pass of `window` seconds.
-  double gained(double seconds, double window) const {
-    return plan_.overlap.dp * std::min(seconds * possible_, std::max(0.0, window)) * (1 - plan_.stack.contention);
+  // Of `seconds` of communication, all but the first or last unit's can go beside a pass of `window` seconds, which
+  // loses `contention` for each second that their bytes take the links.
+  double gained(double seconds, double moved, double window) const {
+    if (seconds <= 0) return 0;
+    return plan_.overlap.dp * std::min(seconds * possible_, std::max(0.0, window)) *
+           (1 - plan_.stack.contention * moved / seconds);
   }
 
  private:
@@ -53,13 +56,14 @@ double gained_dp(const Plan& plan, const GradientSync& sync, double units, doubl
                  double backward) {
   const Beside beside(plan, units);
   if (plan.zero == 3) {
-    const double gather = sync.gather / 2;  // of all forward passes, or all backward passes
-    return beside.gained(gather, m * forward) + beside.gained(gather + sync.reduce, m * backward);
+    const double gather = sync.gather / 2, moved = sync.gather_moved / 2;  // of all forward, or all backward passes
+    return beside.gained(gather, moved, m * forward) +
+           beside.gained(gather + sync.reduce, moved + sync.reduce_moved, m * backward);
   }
   // A chunk's weights are needed, and its gradients complete, a round of microbatches after the chunk before.
   const double passes = plan.interleave > 1 ? std::min(m, group) : 1;
-  return beside.gained(sync.gather, passes * forward) +
-         beside.gained(sync.reduce, (plan.zero == 2 ? m : passes) * backward);
+  return beside.gained(sync.gather, sync.gather_moved, passes * forward) +
+         beside.gained(sync.reduce, sync.reduce_moved, (plan.zero == 2 ? m : passes) * backward);
 }
 
 View seen_by(const Kind& kind, const Plan& plan, const Waits& waits, const Outside& sent, double m, double units,
@@ -135,7 +139,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   const Outside sent = outside(context, params);
 
   // The stage that ends last determines the time.
-  const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
+  const double units = sync_units(model, plan);
   // The replicas wait for the slowest of them where they exchange gradients: that part of their work.
   double late = 0;
   if (plan.stack.stragglers > 0) {

@@ -10,6 +10,8 @@
 // every pass. With one microbatch that is 1, 1 and 1.5 times plain data parallelism. Cost: at most eight collectives.
 #include "orrery/engines/cluster/model/outside.h"
 
+#include <algorithm>
+
 #include "orrery/describe/collective/collective.h"
 
 namespace orrery::cluster {
@@ -41,36 +43,65 @@ double tied_embedding(const LayerContext& c) {
                              c.element * c.model.table / plan.tp);
 }
 
+// Seconds that the links of the innermost network would take for what a rank sends in a collective by rings.
+double link_seconds(Operation operation, const collective::Fabric& fabric, const collective::Group& group,
+                    double bytes) {
+  return (operation == Operation::kAllReduce ? 2 : 1) * bytes * (group.ranks - 1) / group.ranks /
+         fabric.levels[0].rate();
+}
+
+// Of one kind of collective over a whole iteration.
+struct Sent {
+  double seconds = 0, moved = 0;
+
+  Sent operator+(const Sent& other) const { return {seconds + other.seconds, moved + other.moved}; }
+};
+
 // Over `ranks` replicas that are `stride` apart in their stage, of `params` parameters on each, `trained` of which have
 // gradients and change in the step.
 GradientSync sync(const LayerContext& c, double params, double trained, base::Count ranks, base::Count stride,
                   double m) {
   if (ranks <= 1 || params <= 0) return {};
   const Plan& plan = c.plan;
-  const collective::Group group = of_stage(c.system, plan, ranks, stride);
+  const collective::Fabric& fabric = c.system.fabric;
+  // Every unit's by itself, so that its steps count each time.
+  const double parts = plan.zero >= 2 ? sync_units(c.model, plan) : 1;
   // Nothing is sent where nothing is trained.
-  const auto seconds = [&](Operation operation, const collective::Group& among, double bytes) {
-    return bytes > 0 ? collective::seconds(operation, c.system.fabric, among, bytes) : 0.0;
+  const auto send = [&](Operation operation, const collective::Group& among, double bytes) -> Sent {
+    if (bytes <= 0) return {};
+    const double seconds = parts * collective::seconds(operation, fabric, among, bytes / parts);
+    return {seconds, std::min(seconds, link_seconds(operation, fabric, among, bytes))};
   };
+  const collective::Group group = of_stage(c.system, plan, ranks, stride);
   const double gradient = plan.reduce_fp32 ? 4 : c.element;
-  if (plan.zero == 0) return {0, seconds(Operation::kAllReduce, group, gradient * trained)};
+  if (plan.zero == 0) {
+    const Sent all = send(Operation::kAllReduce, group, gradient * trained);
+    return {0, all.seconds, 0, all.moved};
+  }
   const double gathered = plan.zero == 3 ? params : trained;
-  double gather = seconds(Operation::kAllGather, group, c.element * gathered);
-  double scatter = seconds(Operation::kReduceScatter, group, gradient * trained);
-  if (const base::Count parts = plan.shard; parts > 0 && parts < ranks) {
-    // Hybrid sharding: within groups of `parts`, and the sums of equal parts across them.
-    const collective::Group near = of_stage(c.system, plan, parts, stride);
-    const collective::Group across = of_stage(c.system, plan, ranks / parts, stride * parts);
-    gather = seconds(Operation::kAllGather, near, c.element * gathered);
-    scatter = seconds(Operation::kReduceScatter, near, gradient * trained) +
-              seconds(Operation::kAllReduce, across, gradient * trained / static_cast<double>(parts));
+  Sent gather, scatter;
+  if (const base::Count held = plan.shard; held > 0 && held < ranks) {
+    // Hybrid sharding: within groups of `held`, and the sums of equal parts across them.
+    const collective::Group near = of_stage(c.system, plan, held, stride);
+    const collective::Group across = of_stage(c.system, plan, ranks / held, stride * held);
+    gather = send(Operation::kAllGather, near, c.element * gathered);
+    scatter = send(Operation::kReduceScatter, near, gradient * trained) +
+              send(Operation::kAllReduce, across, gradient * trained / static_cast<double>(held));
+  } else {
+    gather = send(Operation::kAllGather, group, c.element * gathered);
+    scatter = send(Operation::kReduceScatter, group, gradient * trained);
   }
   // Sharded gradients are scattered in every microbatch, unless that is put off; sharded weights are gathered for every
   // pass.
-  return {plan.zero == 3 ? 2 * m * gather : gather, plan.zero >= 2 && !plan.deferred_sync ? m * scatter : scatter};
+  const double gathers = plan.zero == 3 ? 2 * m : 1, scatters = plan.zero >= 2 && !plan.deferred_sync ? m : 1;
+  return {gathers * gather.seconds, scatters * scatter.seconds, gathers * gather.moved, scatters * scatter.moved};
 }
 
 }  // namespace
+
+double sync_units(const Model& model, const Plan& plan) {
+  return std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
+}
 
 Outside outside(const LayerContext& c, const StageParameters& fullest) {
   const Plan& plan = c.plan;
@@ -88,7 +119,8 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
   const GradientSync dense = sync(c, fullest.dense + fullest.adapters, trained, replicas(plan), plan.tp, m);
   const GradientSync experts =
       sync(c, fullest.experts, frozen ? 0 : fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
-  result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce};
+  result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce,
+                      dense.gather_moved + experts.gather_moved, dense.reduce_moved + experts.reduce_moved};
   return result;
 }
 

@@ -10,6 +10,9 @@ namespace orrery::cluster {
 struct GradientSync {
   double gather = 0;  // weights, before and under ZeRO-3 during the passes
   double reduce = 0;  // gradients
+  // Of those, what their bytes would take at the rate of the innermost network's links: communication takes units and
+  // memory from work beside it by the byte, however long it waits for networks between nodes.
+  double gather_moved = 0, reduce_moved = 0;
 };
 
 struct Outside {
@@ -19,6 +22,10 @@ struct Outside {
   double embedding = 0;  // the tied matrix
   GradientSync gradients;
 };
+
+// Layers of a stage and what is around them: each is gathered and scattered by itself where weights or gradients are
+// sharded, and goes beside the one before.
+double sync_units(const Model& model, const Plan& plan);
 
 // `fullest`: the parameters of the stage that has most.
 Outside outside(const LayerContext& context, const StageParameters& fullest);

@@ -148,12 +148,14 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
   context.element = machine::bytes_per_element(plan.precision) == 4 ? 4 : 2;
   const StageParameters params = occupied(model, plan).most;
   const Outside sent = outside(context, params);
-  const double units = std::max(1.0, static_cast<double>(model.layers) / static_cast<double>(plan.pp)) + 1;
+  const double possible = plan.overlap.dp * (1 - 1 / sync_units(model, plan));
   const double beside = 1 - plan.stack.contention;
   const double boundaries = plan.schedule == Schedule::kDualPipe ? 1 : plan.overlap.pp;
-  const double replicas = sent.gradients.gather + sent.gradients.reduce;
+  const GradientSync& sync = sent.gradients;
+  const double replicas = sync.gather + sync.reduce;
+  const double moved = sync.gather_moved + sync.reduce_moved;
   const double shown = (sent.steady * (1 - boundaries * beside) + sent.ends) * sent.crossing + sent.embedding +
-                       replicas * (1 - plan.overlap.dp * beside * (1 - 1 / units));
+                       replicas - possible * (replicas - plan.stack.contention * moved);
   return shown + system.calibration.iteration_seconds +
          operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param *
                                         stepped_parameters(plan, params));
