@@ -85,6 +85,31 @@ base::Fields fields(Stack& stack) {
   };
 }
 
+namespace {
+
+base::Fields recomputation(Plan& plan) {
+  return {
+      choice_field("recompute", plan.recompute, recomputations(),
+                   "what the backward pass computes again; selective: the parts that `recomputed` names"),
+      truth_field("recomputed.core", plan.recomputed.core, "selective recomputation computes the attention core again"),
+      truth_field("recomputed.norms", plan.recomputed.norms, "selective recomputation computes norms again"),
+      truth_field("recomputed.activations", plan.recomputed.activations,
+                  "selective recomputation computes activation functions of feed-forward networks again"),
+      truth_field("recomputed.latents", plan.recomputed.latents,
+                  "selective recomputation projects up from the latents of attention again"),
+      truth_field("recomputed.networks", plan.recomputed.networks,
+                  "selective recomputation computes dense feed-forward networks again, whole"),
+      truth_field("recomputed.mixtures", plan.recomputed.mixtures,
+                  "selective recomputation computes mixtures of experts again, whole, exchange included"),
+      truth_field("recomputed.shared_experts", plan.recomputed.shared_experts,
+                  "selective recomputation computes shared experts again"),
+      truth_field("recomputed.expert_activations", plan.recomputed.expert_activations,
+                  "selective recomputation computes activation functions of routed experts again"),
+  };
+}
+
+}  // namespace
+
 base::Fields fields(Plan& plan) {
   base::Fields all = {
       size("gpus", plan.gpus, "accelerators: tp x pp x cp x dp"),
@@ -103,22 +128,6 @@ base::Fields fields(Plan& plan) {
       choice_field("order", plan.order, orders(),
                    "of the degrees on the network, from neighbouring accelerators outwards"),
       schedule(plan),
-      choice_field("recompute", plan.recompute, recomputations(),
-                   "what the backward pass computes again; selective: the parts that `recomputed` names"),
-      truth_field("recomputed.core", plan.recomputed.core, "selective recomputation computes the attention core again"),
-      truth_field("recomputed.norms", plan.recomputed.norms, "selective recomputation computes norms again"),
-      truth_field("recomputed.activations", plan.recomputed.activations,
-                  "selective recomputation computes activation functions of feed-forward networks again"),
-      truth_field("recomputed.latents", plan.recomputed.latents,
-                  "selective recomputation projects up from the latents of attention again"),
-      truth_field("recomputed.networks", plan.recomputed.networks,
-                  "selective recomputation computes dense feed-forward networks again, whole"),
-      truth_field("recomputed.mixtures", plan.recomputed.mixtures,
-                  "selective recomputation computes mixtures of experts again, whole, exchange included"),
-      truth_field("recomputed.shared_experts", plan.recomputed.shared_experts,
-                  "selective recomputation computes shared experts again"),
-      truth_field("recomputed.expert_activations", plan.recomputed.expert_activations,
-                  "selective recomputation computes activation functions of routed experts again"),
       truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are split over tp as well"),
       whole_field("zero", plan.zero, 0, 3,
                   "sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well"),
@@ -169,6 +178,9 @@ base::Fields fields(Plan& plan) {
       share_field("overlap.cp", plan.overlap.cp,
                   "share of context parallelism's communication that runs beside the attention core, of what can"),
   };
+  const base::Fields again = recomputation(plan);
+  const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "schedule"; });
+  all.insert(after + 1, again.begin(), again.end());
   const base::Fields software = fields(plan.stack);
   all.insert(all.end(), software.begin(), software.end());
   return all;
