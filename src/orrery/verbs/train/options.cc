@@ -147,12 +147,18 @@ void declare_named_fields(CommandLine& line, base::Overrides& set) {
                "leave one of the two out");
     set.push_back({path, value});
   };
+  const auto adapters = [add](const std::string& option, const std::string& text) {
+    if (!base::parse_number<base::Count>(text, 1, 65536))
+      misuse("O1102", fmt::format("{}: `{}` is not a whole number from 1 to 65536", option, text),
+             fmt::format("write `{} 16`", option));
+    add(option, "plan.lora_rank", text);
+  };
   line.meant("--lora", "RANK", "Train adapters of this rank beside frozen matrices (LoRA); default: all weights",
-             [add](const std::string& text) {
-               if (!base::parse_number<base::Count>(text, 1, 65536))
-                 misuse("O1102", fmt::format("--lora: `{}` is not a whole number from 1 to 65536", text),
-                        "write `--lora 16`");
-               add("--lora", "plan.lora_rank", text);
+             [adapters](const std::string& text) { adapters("--lora", text); });
+  line.meant("--qlora", "RANK", "The same beside frozen matrices in 4 bits (NF4)",
+             [adapters, add](const std::string& text) {
+               adapters("--qlora", text);
+               add("--qlora", "plan.frozen_bits", "4");
              });
   line.meant_each("--offload", "NAME[=SHARE][,NAME]",
                   "activations, optimizer: what lies in the host's memory, all of it or a share", true,
@@ -221,9 +227,6 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
                 "system.accelerator.memory=64GB, system.networks.1.bandwidth=25e9; of a chip: arch.PE.meshX=64. All "
                 "paths: docs/model/cluster.md");
   declare_named_fields(line, options.overrides);
-  bool four_bits = false;
-  std::string rank;
-  line.text_or_none("--qlora", four_bits, rank, "RANK", "Not modelled (frozen matrices in 4 bits); says what is");
   declare_plan(line, request);
   line.text("--plan", request.plan_file, "FILE", "Take what is not given from this file, as `-o` writes it");
   line.text("--plans", options.plans, "FILE|-",
@@ -241,11 +244,6 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
   if (!line.read(arguments, console)) return false;
-  if (four_bits)
-    misuse("O1102", "`--qlora`: frozen matrices of 4 bits are not modelled; they have the width of `--precision`",
-           fmt::format("`--lora {}` has the same adapters; of its memory, subtract 1.5 bytes a parameter of the model, "
-                       "split as the plan splits it",
-                       rank.empty() ? "16" : rank));
   if (request.plans.front && request.plans.objective.size() < 2)
     misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
            "name two or more, such as `--pareto time,memory`, or give `--objective` one");
