@@ -39,7 +39,8 @@ void take_attention(const machine::Roofline& roofline, machine::Operator attenti
 
 void take_kernels_of_training(const workload::Transformer& model, bool causal, const cluster::System* system,
                               dataflow::Setup& setup, std::vector<std::string>& notes) {
-  const bool fused = system != nullptr && training_description(model).as.attention == cluster::Attention::kFlash;
+  const bool fused = system != nullptr && (system->stack.name != cluster::StackName::kMegatron2021 ||
+                                           training_description(model).as.attention == cluster::Attention::kFlash);
   for (std::string& note : notes)
     if (note.find("DropOut") != std::string::npos) note += " and take no time";
   workload::KernelGraph& graph = setup.graph;

@@ -211,6 +211,18 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
   return array;
 }
 
+// Whether the software of the run fuses attention: all but Megatron-LM of 2021, whatever the model's positions are.
+bool fuses_attention(const TrainRequest& request, base::Overrides plan, const cluster::System& system) {
+  if (request.zero == 3) return true;  // PyTorch's, where nobody names another
+  if (!request.stack.empty()) plan.insert(plan.begin(), {"stack", request.stack});
+  cluster::Plan said;
+  base::Input read;
+  const bool file = !request.plan_file.empty() && read_plan(request.plan_file, said, read).count("stack.name") > 0;
+  const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue_directory());
+  const cluster::StackName software = named ? named->name : file ? said.stack.name : system.stack.name;
+  return software != cluster::StackName::kMegatron2021;
+}
+
 void read_model_and_system(const std::string& catalogue, SplitOverrides& overrides, Setting& setting) {
   const TrainRequest& request = setting.request;
   TrainedModel& trained = setting.trained;
@@ -230,7 +242,10 @@ void read_model_and_system(const std::string& catalogue, SplitOverrides& overrid
   trained.inputs = inputs_of(request, {model_file.file, setting.measurements});
   for (const auto* more : {&std::as_const(setting.machine).inputs, &model_file.ignored})
     trained.inputs.insert(trained.inputs.end(), more->begin(), more->end());
-  const cluster::Description description = training_description(model_file.transformer, overrides.model);
+  cluster::Description description = training_description(model_file.transformer, overrides.model);
+  if (description.said.count("attention") == 0 && request.chip.empty() &&
+      fuses_attention(request, overrides.plan, setting.machine.system))
+    description.as.attention = cluster::Attention::kFlash;
   bound_sizes(description, model_file, request);
   TrainingModel model = training_model(model_file.transformer, description);
   if (!sequence_given(request)) warn_of_default_sequence(model_file.transformer, trained.warnings);

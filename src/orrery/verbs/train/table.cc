@@ -65,8 +65,11 @@ std::string assumed(const TrainedModel& trained) {
       continue;
     }
     const bool flash = trained.model.attention == cluster::Attention::kFlash;
-    all.push_back(fmt::format("attention {} ({} learned positions; else `--attention {}`)",
-                              flash ? "flash" : "materialised", flash ? "usual without" : "usual with",
+    const std::string usual =
+        flash && trained.description.sizes.learned_positions
+            ? fmt::format("as {} has it", cluster::name_of(trained.plan.stack.name, cluster::stacks()))
+            : fmt::format("usual {} learned positions", flash ? "without" : "with");
+    all.push_back(fmt::format("attention {} ({}; else `--attention {}`)", flash ? "flash" : "materialised", usual,
                               flash ? "materialised" : "flash"));
   }
   return all.empty() ? "" : fmt::format("not given, the default: {}\n", fmt::join(all, ", "));
