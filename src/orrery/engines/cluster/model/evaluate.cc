@@ -36,12 +36,16 @@ class Beside {
  public:
   Beside(const Plan& plan, double units) : plan_(plan), possible_(1 - 1 / units) {}
 
-  // Of `seconds` of communication, all but the first or last unit's can go beside a pass of `window` seconds, which
-  // loses `contention` for each second that their bytes take the links.
+  // Of `seconds` of communication, all but the first or last unit's can go beside a pass of `window` seconds. Units
+  // differ, and wait for each other: the two together take the cube root of the sum of their cubes; and the pass loses
+  // `contention` for each second that their bytes take the links.
   double gained(double seconds, double moved, double window) const {
-    if (seconds <= 0) return 0;
-    return plan_.overlap.dp * std::min(seconds * possible_, std::max(0.0, window)) *
-           (1 - plan_.stack.contention * moved / seconds);
+    if (seconds <= 0 || window <= 0 || plan_.overlap.dp == 0) return 0;
+    const double possible = seconds * possible_;
+    const double shorter = std::min(possible, window), longer = std::max(possible, window);
+    const double share = shorter / longer;
+    const double beside = longer * (1 + share - std::cbrt(1 + share * share * share));
+    return plan_.overlap.dp * std::max(0.0, beside - shorter * plan_.stack.contention * moved / seconds);
   }
 
  private:
@@ -190,7 +194,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   if (crossings > 0) result.boundary_s = (crossings * sent.crossing - hidden.pp) / crossings;
   time.pp_exposed = crossings * result.boundary_s + sent.embedding;
   time.dp_exposed = std::max(0.0, sent.gradients.gather + sent.gradients.reduce - hidden.dp);
-  time.dp_exposed += late * m * slow.tau();
+  time.dp_exposed += late * m * slow.tau() + sent.gradients.copied;
 
   const double own = stepped_parameters(plan, params);
   time.optimizer = operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own) +

@@ -50,6 +50,20 @@ double link_seconds(Operation operation, const collective::Fabric& fabric, const
          fabric.levels[0].rate();
 }
 
+// Of a ring that leaves its node NCCL's messages are of its protocol of full rate, Simple, of which a hop over NVLink
+// takes this long (NCCL, hwLat of its tuning: ring, NVLINK); networks between nodes state theirs.
+constexpr double kHopInside = 3.4e-6;
+
+// Seconds of the hops inside nodes of a ring through sharded weights or gradients.
+double steps_inside(Operation operation, const collective::Fabric& fabric, const collective::Group& group, int zero) {
+  const int inside = group.joined[0];
+  if (zero < 2 || inside >= group.ranks || fabric.levels[0].topology != collective::Topology::kSwitch) return 0;
+  return (operation == Operation::kAllReduce ? 2 : 1) * kHopInside * (group.ranks - group.ranks / inside);
+}
+
+// FSDP reads each gathered weight once and writes it, in 16 bits, for the forward and again for the backward pass.
+constexpr double kCopiedBytes = 8;
+
 // Of one kind of collective over a whole iteration.
 struct Sent {
   double seconds = 0, moved = 0;
@@ -69,7 +83,8 @@ GradientSync sync(const LayerContext& c, double params, double trained, base::Co
   // Nothing is sent where nothing is trained.
   const auto send = [&](Operation operation, const collective::Group& among, double bytes) -> Sent {
     if (bytes <= 0) return {};
-    const double seconds = parts * collective::seconds(operation, fabric, among, bytes / parts);
+    const double seconds = parts * (collective::seconds(operation, fabric, among, bytes / parts) +
+                                    steps_inside(operation, fabric, among, plan.zero));
     return {seconds, std::min(seconds, link_seconds(operation, fabric, among, bytes))};
   };
   const collective::Group group = of_stage(c.system, plan, ranks, stride);
@@ -94,7 +109,10 @@ GradientSync sync(const LayerContext& c, double params, double trained, base::Co
   // Sharded gradients are scattered in every microbatch, unless that is put off; sharded weights are gathered for every
   // pass.
   const double gathers = plan.zero == 3 ? 2 * m : 1, scatters = plan.zero >= 2 && !plan.deferred_sync ? m : 1;
-  return {gathers * gather.seconds, scatters * scatter.seconds, gathers * gather.moved, scatters * scatter.moved};
+  const bool copies = kin(plan.stack.name) == StackName::kPytorchFsdp && plan.zero == 3;
+  const double copied = copies ? m * c.operators.memory_bound_seconds(kCopiedBytes * params) : 0;
+  return {gathers * gather.seconds, scatters * scatter.seconds, gathers * gather.moved, scatters * scatter.moved,
+          copied};
 }
 
 }  // namespace
@@ -120,7 +138,8 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
   const GradientSync experts =
       sync(c, fullest.experts, frozen ? 0 : fullest.experts, expert_replicas(plan), expert_tp(plan) * plan.ep, m);
   result.gradients = {dense.gather + experts.gather, dense.reduce + experts.reduce,
-                      dense.gather_moved + experts.gather_moved, dense.reduce_moved + experts.reduce_moved};
+                      dense.gather_moved + experts.gather_moved, dense.reduce_moved + experts.reduce_moved,
+                      dense.copied + experts.copied};
   return result;
 }
 
