@@ -121,9 +121,9 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
                   "none, selective, full, or Megatron-Core's modules; searched with the degrees, else none", true,
                   [&request](const std::string& name) { choose_recomputation(name, request); });
   line.offer("--recompute", recomputation_names());
-  line.text(
-      "--stack", request.stack, "NAME",
-      "Software: megatron-2021, megatron-core, pytorch-fsdp, xla; default: the system's, with ZeRO 3 pytorch-fsdp");
+  line.text("--stack", request.stack, "NAME",
+            "Software that `orrery catalog stacks` lists, such as megatron-core; default: the system's, with ZeRO 3 "
+            "pytorch-fsdp");
   std::vector<std::string> stacks;
   for (const auto& [name, stack] : cluster::stacks()) stacks.push_back(name);
   line.offer("--stack", stacks);
