@@ -58,6 +58,14 @@ enum class Reach {
   kChunk,   // those of its own chunk of `span` tokens
 };
 
+// Keys that a query attends to are picked by narrow scores of an index of its own (DeepSeek-V3.2, arXiv 2512.02556).
+struct Index {
+  base::Count heads = 0, width = 0;  // of its queries; its key is one for all heads, and cached
+  base::Count top_k = 0;             // keys that a query attends to
+  bool own = true;                   // false: it attends to what the index of a layer before picked
+  bool weighted = true;              // its heads' scores are summed with weights projected from the stream
+};
+
 struct Attention {
   base::Count heads = 0;
   base::Count kv_heads = 0;     // key and value heads
@@ -73,6 +81,12 @@ struct Attention {
   bool gated = false;    // the output is multiplied with a gate as wide as the queries, projected beside them
   bool softcap = false;  // scores pass a tanh
   std::optional<Latent> latent;
+  std::optional<Index> index;
+  bool value_is_key = false;         // values are made of what keys are made of: no projection of their own
+  bool borrows = false;              // keys and values are those of a layer before: neither projections nor a cache
+  std::vector<Projection> matrices;  // in place of those that follow from the sizes; the last one makes the output
+  base::Count small_parameters = 0;  // norms and the like that nothing else here says
+  base::Count compressed = 1;        // tokens that share an entry of the cache; a window of `span` is seen besides
 
   base::Count query() const { return heads * width; }   // all queries side by side
   base::Count key() const { return kv_heads * width; }  // all keys
@@ -116,6 +130,8 @@ struct Experts {
   // experts refused biases before, and what sizes alone describe has none to weight.
   bool weighted_bias = false;
   base::Count max_groups = 0;  // a token's experts lie in at most so many groups (nodes); 0: no limit
+  base::Count latent = 0;  // width that routed experts work on, projected down and up for all of them; 0: the stack's
+  base::Count idle = 0;    // further experts that hand their input back
 };
 
 struct Block {
@@ -123,9 +139,12 @@ struct Block {
   std::optional<Attention> cross;  // to the encoder's output
   std::variant<std::monostate, FeedForward, Experts> feed_forward;
   Norm norm;
-  int norms = 2;          // of the stack's width
-  bool post = false;      // norms stand after the additions (BERT), not before the operators
-  bool parallel = false;  // mixer and feed-forward network read the same input
+  int norms = 2;                     // of the stack's width
+  bool post = false;                 // norms stand after the additions (BERT), not before the operators
+  bool parallel = false;             // mixer and feed-forward network read the same input
+  std::optional<Recurrence> beside;  // reads what the mixer reads; the results are added
+  std::vector<Projection> extra;     // matrices that are part of neither, named "layer-..."
+  base::Count extra_parameters = 0;
 };
 
 struct Stack {
@@ -168,7 +187,8 @@ struct Transformer {
   base::Count vocab = 0;
   base::Count embedding_width = 0;  // of the table of tokens
   base::Count token_types = 0;
-  base::Count tables = 1;  // of tokens, each with weights of its own
+  base::Count tables = 1;                       // of tokens, each with weights of its own
+  base::Count layer_rows = 0, layer_width = 0;  // a further table: what a token adds to every layer, side by side
   Head head;
   std::optional<base::Count> max_positions;
   std::optional<base::Count> training_sequence;  // where it is shorter than what the model can take

@@ -36,7 +36,21 @@ Count summed(const std::vector<Count>& counts) {
   return sum;
 }
 
+// An index's queries come from the latent where there is one, else from the stream.
+void add_index(std::vector<Projection>& out, const Attention& a, Count width) {
+  if (!a.index || !a.index->own) return;
+  const Index& i = *a.index;
+  const Count from = a.latent && a.latent->q_rank > 0 ? a.latent->q_rank : width;
+  out.push_back({"index-Q", from, checked_multiply(i.heads, i.width)});
+  out.push_back({"index-K", width, i.width});
+  if (i.weighted) out.push_back({"index-weights", width, i.heads});
+}
+
 void add_attention(std::vector<Projection>& out, const Attention& a, Count width) {
+  if (!a.matrices.empty()) {
+    out.insert(out.end(), a.matrices.begin(), a.matrices.end());
+    return;
+  }
   const Count output_bias = a.output_bias ? width : 0;
   if (a.latent) {
     const Latent& l = *a.latent;
@@ -51,9 +65,12 @@ void add_attention(std::vector<Projection>& out, const Attention& a, Count width
     out.push_back({"KV-up", l.kv_rank, checked_multiply(a.heads, checked_add(l.nope_width, a.value_width))});
   } else {
     const Count queries = checked_multiply(a.gated ? 2 : 1, checked_multiply(a.heads, a.width));
-    out.push_back({"KQV", width, summed({queries, checked_multiply(a.kv_heads, a.width), a.value()}),
-                   (a.query_bias ? queries : 0) + (a.key_bias ? a.key() : 0) + (a.value_bias ? a.value() : 0)});
+    const Count keys = a.borrows ? 0 : checked_multiply(a.kv_heads, a.width);
+    const Count values = a.borrows || a.value_is_key ? 0 : a.value();
+    out.push_back({a.borrows ? "Q" : "KQV", width, summed({queries, keys, values}),
+                   (a.query_bias ? queries : 0) + (a.key_bias ? keys : 0) + (a.value_bias ? values : 0)});
   }
+  add_index(out, a, width);
   out.push_back({"Out", checked_multiply(a.heads, a.value_width), width, output_bias});
 }
 
@@ -78,16 +95,16 @@ Count of_qk_norm(const Attention& a) {
     case QkNorm::kNone:
       return 0;
     case QkNorm::kHead:
-      return checked_multiply(each, 2 * a.width);
+      return checked_multiply(each, (a.borrows ? 1 : 2) * a.width);
     case QkNorm::kEachHead:
     case QkNorm::kAll:
       break;
   }
-  return checked_multiply(each, checked_add(a.query(), a.key()));
+  return checked_multiply(each, checked_add(a.query(), a.borrows ? 0 : a.key()));
 }
 
 Count small_of_attention(const Attention& a) {
-  Count sum = checked_add(of_qk_norm(a), a.sinks ? a.heads : 0);
+  Count sum = summed({of_qk_norm(a), a.sinks ? a.heads : 0, a.small_parameters});
   if (a.latent) sum = summed({sum, a.latent->q_rank, a.latent->kv_rank});  // norms of the latents, scales only
   return sum;
 }
@@ -112,6 +129,7 @@ struct Sum {
 
 std::string part_of(const std::string& projection) {
   if (projection == "router") return "routers";
+  if (projection.starts_with("layer-")) return "other matrices of layers";
   if (projection.starts_with("expert")) return "routed experts";
   if (projection.starts_with("shared")) return "shared experts";
   if (projection.starts_with("FF")) return "feed-forward";
@@ -126,13 +144,15 @@ class Counter {
   Parameters run() {
     add("token table", checked_multiply(model_.tables, checked_multiply(model_.vocab, model_.embedding_width)));
     add("token types", checked_multiply(model_.token_types, model_.embedding_width));
+    add("layers' tables", checked_multiply(model_.layer_rows, model_.layer_width));
     for (const Stack& stack : model_.stacks) count(stack);
     for (const Stack& tower : model_.towers) add(tower.name, all_of(tower));
     head();
     for (const Part& part : result_.parts) {
       result_.total = checked_add(result_.total, part.parameters);
       result_.active = checked_add(result_.active, part.active);
-      if (part.name == "token table" || part.name == "token types" || part.name == "positions")
+      if (part.name == "token table" || part.name == "token types" || part.name == "layers' tables" ||
+          part.name == "positions")
         result_.embedding = checked_add(result_.embedding, part.parameters);
     }
     std::erase_if(result_.parts, [](const Part& part) { return part.parameters == 0; });
@@ -212,29 +232,62 @@ double score_flop(const Attention& a) {
 
 }  // namespace
 
+const Recurrence* recurrence_of(const Block& block) {
+  return block.beside ? &*block.beside : std::get_if<Recurrence>(&block.mixer);
+}
+
+std::vector<std::string> peculiarities(const Transformer& model) {
+  std::vector<std::string> out;
+  const auto note = [&](bool has, const char* what) {
+    if (has && std::find(out.begin(), out.end(), what) == out.end()) out.emplace_back(what);
+  };
+  note(model.layer_rows > 0, "a table of tokens for its layers");
+  for (const Stack& stack : model.stacks)
+    for (const Block& block : stack.kinds) {
+      if (const auto* a = std::get_if<Attention>(&block.mixer)) {
+        note(a->index.has_value(), "attention to keys that an index picks");
+        note(a->borrows, "layers that use the keys and values of others");
+        note(a->value_is_key, "values made of its keys");
+        note(!a->matrices.empty(), "attention with matrices of its own kind");
+      }
+      if (const auto* e = std::get_if<Experts>(&block.feed_forward)) {
+        note(e->latent > 0, "experts that work on a latent");
+        note(e->idle > 0, "experts that do nothing");
+      }
+      note(block.beside.has_value(), "scans beside its attention");
+      note(!block.extra.empty(), "matrices of layers that belong to neither attention nor network");
+    }
+  return out;
+}
+
 std::vector<Projection> projections(const Block& block, Count width) {
   std::vector<Projection> out;
   if (const auto* attention = std::get_if<Attention>(&block.mixer)) add_attention(out, *attention, width);
   if (const auto* recurrence = std::get_if<Recurrence>(&block.mixer))
     out.insert(out.end(), recurrence->projections.begin(), recurrence->projections.end());
+  if (block.beside) out.insert(out.end(), block.beside->projections.begin(), block.beside->projections.end());
   if (block.cross) add_cross(out, *block.cross, width);
   if (const auto* dense = std::get_if<FeedForward>(&block.feed_forward)) {
     add_feed_forward(out, "", *dense, width, 1, 1);
   } else if (const auto* experts = std::get_if<Experts>(&block.feed_forward)) {
-    out.push_back({"router", width, experts->count, experts->router_bias ? experts->count : 0});
-    add_feed_forward(out, "expert-", experts->expert, width, experts->count, experts->top_k);
+    const Count routed = checked_add(experts->count, experts->idle), latent = experts->latent;
+    out.push_back({"router", width, routed, experts->router_bias ? routed : 0});
+    if (latent > 0) out.push_back({"expert-latent-down", width, latent});
+    add_feed_forward(out, "expert-", experts->expert, latent > 0 ? latent : width, experts->count, experts->top_k);
+    if (latent > 0) out.push_back({"expert-latent-up", latent, width});
     if (experts->shared_expert.inner > 0) add_feed_forward(out, "shared-", experts->shared_expert, width, 1, 1);
     if (experts->shared_gate) out.push_back({"shared-gate", width, 1});
   }
+  out.insert(out.end(), block.extra.begin(), block.extra.end());
   return out;
 }
 
 Count small_parameters(const Block& block, Count width) {
-  Count sum = checked_multiply(block.norms, of_norm(block.norm, width));
+  Count sum = checked_add(checked_multiply(block.norms, of_norm(block.norm, width)), block.extra_parameters);
   if (const auto* attention = std::get_if<Attention>(&block.mixer))
     sum = checked_add(sum, small_of_attention(*attention));
   if (block.cross) sum = checked_add(sum, small_of_attention(*block.cross));
-  if (const auto* recurrence = std::get_if<Recurrence>(&block.mixer))
+  if (const Recurrence* recurrence = recurrence_of(block))
     sum = summed({sum, checked_multiply(recurrence->channels, recurrence->taps),
                   recurrence->convolution_bias ? recurrence->channels : 0, recurrence->small_parameters});
   return sum;
@@ -252,7 +305,17 @@ Parameters parameters(const Transformer& model) {
 
 double visible_tokens(const Attention& a, Count seq) {
   const double n = static_cast<double>(seq);
-  const double span = a.reach == Reach::kAll ? n : std::min(n, static_cast<double>(a.span));
+  if (a.compressed > 1) {
+    // A window of single tokens, and entries for as many as the index picks.
+    const auto average = [&](double most) {
+      return most >= n ? (n + 1) / 2 : (most * (most + 1) / 2 + (n - most) * most) / n;
+    };
+    const double ratio = static_cast<double>(a.compressed);
+    const double picked = a.index ? static_cast<double>(a.index->top_k) * ratio : n;
+    return average(static_cast<double>(a.span)) + average(picked) / ratio;
+  }
+  const Count picked = a.index && a.reach == Reach::kAll ? a.index->top_k : a.reach == Reach::kAll ? seq : a.span;
+  const double span = std::min(n, static_cast<double>(picked));
   if (a.reach == Reach::kChunk) {
     // Whole chunks and the rest.
     const double whole = std::floor(n / span), rest = n - whole * span;
@@ -283,6 +346,11 @@ ForwardFlop forward_flop(const Transformer& model, Count seq) {
       if (const auto* a = std::get_if<Attention>(&block.mixer)) {
         flop.attention += times * tokens * tokens * score_flop(*a);
         flop.visible_attention += times * tokens * visible_tokens(*a, static_cast<Count>(tokens)) * score_flop(*a);
+        if (a->index && a->index->own) {
+          const double index = times * tokens * 2 * static_cast<double>(a->index->heads * a->index->width);
+          flop.attention += index * tokens;
+          flop.visible_attention += index * (a->causal ? (tokens + 1) / 2 : tokens);
+        }
       }
       if (block.cross) {
         const double cross = times * tokens * source * score_flop(*block.cross);
@@ -305,6 +373,15 @@ ForwardFlop forward_flop(const Transformer& model, Count seq) {
   return flop;
 }
 
+Count cache_elements(const Attention& a) {
+  const Count index = a.index && a.index->own ? a.index->width : 0;
+  if (a.borrows) return index;
+  const bool one = a.value_is_key && !a.matrices.empty();  // no norm tells a value from its key
+  const Count keys = a.latent ? checked_add(a.latent->kv_rank, a.latent->rope_width)
+                              : checked_add(a.key(), one ? 0 : a.value());
+  return checked_add(keys, index) / a.compressed;
+}
+
 Count cache_elements(const Transformer& model, bool growing) {
   Count sum = 0;
   const Stack& stack = model.decoder();
@@ -316,9 +393,7 @@ Count cache_elements(const Transformer& model, bool growing) {
     const bool bounded =
         a != nullptr && a->reach != Reach::kAll && !(model.max_positions && a->span >= *model.max_positions);
     if (a == nullptr || (growing && bounded)) continue;
-    const Count each =
-        a->latent ? checked_add(a->latent->kv_rank, a->latent->rope_width) : checked_add(a->key(), a->value());
-    sum = checked_add(sum, checked_multiply(layers[k], each));
+    sum = checked_add(sum, checked_multiply(layers[k], cache_elements(*a)));
   }
   return sum;
 }
@@ -343,7 +418,7 @@ Count state_elements(const Transformer& model) {
   const Stack& stack = model.decoder();
   const std::vector<Count> layers = layers_of(stack, false);
   for (std::size_t k = 0; k < stack.kinds.size(); ++k)
-    if (const auto* recurrence = std::get_if<Recurrence>(&stack.kinds[k].mixer))
+    if (const Recurrence* recurrence = recurrence_of(stack.kinds[k]))
       sum = checked_add(sum, checked_multiply(layers[k], recurrence->state()));
   return sum;
 }

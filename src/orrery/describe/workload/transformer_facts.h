@@ -10,6 +10,13 @@
 
 namespace orrery::workload {
 
+// The scan of a block: its mixer, or what runs beside that. Null where there is none.
+const Recurrence* recurrence_of(const Block& block);
+
+// What a model has that engines made for attention, networks, plain mixtures and scans have no place for, as messages
+// name it: they refuse such models, and none leaves it out in silence.
+std::vector<std::string> peculiarities(const Transformer& model);
+
 // The matrices that a token's vector passes in a block of a stack `width` wide, in order of execution. Queries, keys
 // and values are one matrix, as are gate and up projections.
 std::vector<Projection> projections(const Block& block, base::Count width);
@@ -50,6 +57,9 @@ struct ForwardFlop {
   base::Count tokens = 0;        // of the decoder
 };
 ForwardFlop forward_flop(const Transformer& model, base::Count seq);
+
+// Elements that one more token adds to the cache of a layer.
+base::Count cache_elements(const Attention& attention);
 
 // Elements that one more token adds to the caches of attention; encoders have none. `growing`: of layers only whose
 // cache no window bounds that is shorter than the model's longest sequence.

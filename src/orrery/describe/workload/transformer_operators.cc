@@ -30,6 +30,10 @@
 // Latent attention (DeepSeek-V2, arXiv 2405.04434) expands keys and values in prefill; in decoding the expansion is
 // absorbed into the queries and the outputs (section 2.1.2 there), so that scores read the latents themselves.
 //
+// Where an index picks keys (DeepSeek-V3.2, arXiv 2512.02556) and there are more than it picks, its scores are those of
+// all keys, and each query's heads meet the picked ones: latents are then absorbed in prefill, too. To sort the scores
+// is no GEMM.
+//
 // A mixture's tokens are spread evenly: each of the experts that any token visits has an equal share of the visits,
 // rounded up.
 #include "orrery/describe/workload/transformer_operators.h"
@@ -189,34 +193,61 @@ class Builder {
   BlockOperators block(const Block& block, Count layers) {
     BlockOperators out{stack_->name, stack_->kinds.size() > 1 ? kind_of(block) : "", layers, {}};
     operators_ = &out.operators;
-    if (const auto* attention = std::get_if<Attention>(&block.mixer))
-      attend(*attention);
-    else if (const auto* recurrence = std::get_if<Recurrence>(&block.mixer))
+    if (const auto* attention = std::get_if<Attention>(&block.mixer)) attend(*attention);
+    if (const Recurrence* recurrence = recurrence_of(block))
       for (const Projection& p : recurrence->projections) multiply(p);
     if (block.cross) attend_to_source(*block.cross);
     norms(block);
     for (const Projection& p : projections(block, stack_->width))
-      if (p.name == "router" || p.name.find("FF") != std::string::npos || p.name == "shared-gate") feed_forward(p);
+      if (p.name == "router" || p.name.find("FF") != std::string::npos || p.name == "shared-gate" ||
+          p.name.starts_with("expert-latent") || p.name.starts_with("layer-"))
+        feed_forward(p);
     return out;
   }
 
   // Those of attention stand in `attend`.
   void attend(const Attention& a) {
-    if (a.latent && phase_.cached > 0) return attend_to_latents(a);
+    if (a.latent && (phase_.cached > 0 || picks(a))) return attend_to_latents(a);
     Block alone;
     alone.mixer = a;
     alone.norms = 0;
     const std::vector<Projection> matrices = projections(alone, stack_->width);
     for (const Projection& p : matrices)
       if (p.name != "Out") multiply(p);
-    for (const Meeting& met : meetings(a, tokens_, phase_.cached)) core("", a, met);
+    look_up(a);
+    for (const Meeting& met : met_of(a)) core("", a, met);
     multiply(matrices.back());
+  }
+
+  // Keys of so many entries that a query meets, besides a window of single tokens: those of an index, or all.
+  Count entries(const Attention& a) const {
+    const Count all = (phase_.tokens + phase_.cached) / a.compressed;
+    return a.index && a.reach == Reach::kAll ? std::min(all, a.index->top_k) : all;
+  }
+
+  // Whether the keys of each query are others: its heads alone then share a product.
+  bool picks(const Attention& a) const { return a.compressed > 1 || entries(a) < phase_.tokens + phase_.cached; }
+
+  std::vector<Meeting> met_of(const Attention& a) const {
+    if (a.compressed > 1)
+      return {{"compressed-", tokens_, 1, entries(a) + std::min(a.span, phase_.tokens + phase_.cached)}};
+    if (picks(a)) return {{"index-", tokens_, 1, entries(a)}};
+    return meetings(a, tokens_, phase_.cached);
+  }
+
+  // Scores of an index, of every key.
+  void look_up(const Attention& a) {
+    if (!a.index || !a.index->own) return;
+    const Count queries = product_("the queries of an index", {{"heads", a.index->heads}, {"tokens", tokens_}});
+    add("index-scores",
+        matmul("index-scores", std::max<Count>(1, (tokens_ + phase_.cached) / a.compressed), a.index->width, queries),
+        phase_.batch);
   }
 
   void core(const std::string& prefix, const Attention& a, const Meeting& met) {
     const std::string name = prefix + met.prefix;
     Count heads = a.heads, queries = met.queries;
-    if (phase_.cached > 0 || !phase_.heads_apart) {
+    if (phase_.cached > 0 || !phase_.heads_apart || picks(a)) {
       heads = a.kv_heads;
       queries =
           product_("the queries of a group", {{"heads of a group", a.heads / a.kv_heads}, {"tokens", met.queries}});
@@ -243,7 +274,8 @@ class Builder {
     shared.kv_heads = 1;
     shared.width = l.kv_rank + l.rope_width;
     shared.value_width = l.kv_rank;
-    for (const Meeting& met : meetings(a, tokens_, phase_.cached)) core("", shared, met);
+    look_up(a);
+    for (const Meeting& met : met_of(a)) core("", shared, met);
     add("V-expand", matmul("V-expand", a.value_width, l.kv_rank, columns_), a.heads);
     multiply(matrices.back());
   }
@@ -385,7 +417,7 @@ ModelOperators model_operators(const Transformer& model, const Phase& phase, boo
     out.around.insert(out.around.end(), around.behind.begin(), around.behind.end());
   for (const Stack& stack : model.stacks)
     for (const Block& block : stack.kinds)
-      if (const auto* recurrence = std::get_if<Recurrence>(&block.mixer))
+      if (const Recurrence* recurrence = recurrence_of(block))
         if (const std::string name = name_of(recurrence->kind);
             std::find(out.left_out.begin(), out.left_out.end(), name) == out.left_out.end())
           out.left_out.push_back(name);

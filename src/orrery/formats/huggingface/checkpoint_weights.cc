@@ -65,11 +65,20 @@ void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bo
     }
     put(width, checked_add(l.kv_rank, l.rope_width), rooms({"kv_a_proj_with_mqa", "kv_a_proj"}));
     put(l.kv_rank, checked_multiply(a.heads, checked_add(l.nope_width, a.value_width)), rooms({"kv_b_proj"}));
+  } else if (!a.matrices.empty()) {
+    for (const Projection& p : a.matrices) put(p.in, p.out, rooms({p.name.c_str()}));
+    return;
   } else {
     put(width, queries, rooms({"q_proj", "q", "query", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wq"}));
-    put(width, a.key(), rooms({"k_proj", "k", "key", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wk"}));
-    put(width, a.value(),
-        rooms({"v_proj", "v", "value", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wv"}));
+    const Count keys = a.borrows ? 0 : a.key(), values = a.borrows || a.value_is_key ? 0 : a.value();
+    put(width, keys, rooms({"k_proj", "k", "key", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wk"}));
+    put(width, values, rooms({"v_proj", "v", "value", "qkv_proj", "query_key_value", "qkv", "c_attn", "Wqkv", "wv"}));
+  }
+  if (a.index && a.index->own) {
+    const Count from = a.latent && a.latent->q_rank > 0 ? a.latent->q_rank : width;
+    put(from, checked_multiply(a.index->heads, a.index->width), rooms({"indexer.wq_b", "indexer.q_proj"}));
+    put(width, a.index->width, rooms({"indexer.wk", "indexer.k_proj"}));
+    if (a.index->weighted) put(width, a.index->heads, rooms({"indexer.weights_proj"}));
   }
   put(a.output(), width, rooms({"o_proj", "o", "out_proj", "dense", "proj", "c_proj", "wo", "output.dense"}));
 }
@@ -90,11 +99,12 @@ constexpr std::pair<const char*, const char*> kOfRecurrences[] = {{"in", "in_pro
                                                                   {"decay", "in_proj_ba"}, {"KQV-gate", "in_proj_qkvz"},
                                                                   {"KQV", "qkv_proj"},     {"Out", "out_proj"}};
 
-std::vector<Matrix> matrices(const Block& block, Count width) {
+// `beside`: experts do not stand in the room of the dense network (Gemma 4).
+std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
   std::vector<Matrix> out;
   if (const auto* a = std::get_if<Attention>(&block.mixer)) add_attention(out, *a, width, false);
   if (block.cross) add_attention(out, *block.cross, width, true);
-  if (const auto* r = std::get_if<Recurrence>(&block.mixer))
+  if (const Recurrence* r = workload::recurrence_of(block))
     for (const Projection& p : r->projections) {
       const auto* known = std::find_if(std::begin(kOfRecurrences), std::end(kOfRecurrences),
                                        [&](const auto& pair) { return p.name == pair.first; });
@@ -108,14 +118,25 @@ std::vector<Matrix> matrices(const Block& block, Count width) {
         false);
   } else if (const auto* e = std::get_if<Experts>(&block.feed_forward)) {
     out.push_back({width, e->count, 1,
-                   each({"mlp", "feed_forward", "block_sparse_moe"}, {"gate", "router", "router.gate"}), true});
-    add_network(out, e->expert, width, e->count,
-                {"mlp.experts.*", "mlp.experts", "block_sparse_moe.experts.*", "feed_forward.experts.*",
-                 "feed_forward.experts"},
+                   beside
+                       ? Names{"router.proj"}
+                       : each({"mlp", "feed_forward", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
+                   true});
+    const Count in = e->latent > 0 ? e->latent : width;
+    if (beside) {
+      add_network(out, e->expert, in, e->count, {"experts.*", "experts"}, true);
+      add_network(out, e->shared_expert, width, 1, {"mlp"}, false);
+      return out;
+    }
+    add_network(out, e->expert, in, e->count,
+                {"mlp.experts.*", "mlp.experts", "mixer.experts.*", "block_sparse_moe.experts.*",
+                 "feed_forward.experts.*", "feed_forward.experts"},
                 true);
     if (e->shared_expert.inner > 0)
       add_network(out, e->shared_expert, width, 1,
-                  {"mlp.shared_experts", "mlp.shared_expert", "feed_forward.shared_expert", "shared_mlp"}, false);
+                  {"mlp.shared_experts", "mlp.shared_expert", "mixer.shared_experts", "feed_forward.shared_expert",
+                   "shared_mlp"},
+                  false);
     if (e->shared_gate) out.push_back({width, 1, 1, {"mlp.shared_expert_gate"}, true});
   }
   return out;
@@ -189,7 +210,7 @@ class Storing {
 
   void store(const Stack& stack, const Block& block, bool tower, Count layer, const std::vector<std::size_t>& patterns,
              Count layers) {
-    for (const Matrix& matrix : matrices(block, stack.width)) {
+    for (const Matrix& matrix : matrices(block, stack.width, model_.family.starts_with("gemma4"))) {
       const ModuleName name = {tower, layer, matrix.names};
       const bool stays = kept(name, patterns);  // every pattern is told that it was of use
       const bool may = (!tower || quantisation_.tower) && (!matrix.router || quantisation_.routers) &&

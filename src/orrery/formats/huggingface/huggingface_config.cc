@@ -60,6 +60,7 @@ class Reader {
     for (const auto& size : family_->sizes)
       if (outer_ || size.first == "max_position_embeddings") lent_.push_back(size);
     keys_->lend_sizes(lent_);
+    keys_->own_sizes(family_->sizes);
     const Node* type = value("model_type");
     if (!options_.like.empty() && type != nullptr && type->text != options_.like) keys_->of_another_type();
     read_model();
@@ -95,14 +96,22 @@ class Reader {
 
   // A model of several towers keeps the language model's keys in `text_config`.
   void descend() {
-    const Member* inner = tree_.find("text_config");
+    // Qwen's models of all media have several language models; the first one reads and writes text.
+    if (const Member* thinker = tree_.find("thinker_config"); thinker != nullptr && thinker->value.is_object())
+      object_ = &thinker->value;
+    const Member* inner = object_->find("text_config");
     if (strict_ || inner == nullptr || !inner->value.is_object()) return;
     const Node* type = value("model_type");
     const Family* known = type != nullptr && type->is_text() ? huggingface::find_family(type->text) : nullptr;
-    if (known != nullptr && tree_.find("hidden_size") != nullptr) return;
+    if (known != nullptr && object_->find("hidden_size") != nullptr) return;
     if (known != nullptr) text_type_ = known->text_type;
     outer_ = object_;
     object_ = &inner->value;
+    if (const Member* again = object_->find("text_config"); again != nullptr && again->value.is_object())
+      found()
+          .error("O0903", "a `text_config` stands inside of a `text_config`", again->key_where)
+          .also(inner->key_where, "the outer one")
+          .hint("a model of several parts has one, with the keys of its language model");
   }
 
   void report_duplicates() { report_duplicates(tree_); }
@@ -118,6 +127,23 @@ class Reader {
       diagnostic.label("this one counts").also(twice.first->key_where, "given here first");
     }
     for (const Member& member : node.members) report_duplicates(member.value);
+  }
+
+  // Another number is another version of a family, and no slip.
+  static std::string digits(std::string text) {
+    std::erase_if(text, [](char c) { return c < '0' || c > '9'; });
+    return text;
+  }
+
+  // Of a type that nobody knows: what its keys say of it.
+  void note_costs(base::Diagnostic& unknown) const {
+    constexpr int kMost = 6;
+    int noted = 0;
+    for (const Member& member : object_->members)
+      if (const CostlyKey* costly = find_costly_key(member.key); costly != nullptr && !costly->outside &&
+                                                                 !says_nothing(member.value) &&
+                                                                 member.value.text != "0" && ++noted <= kMost)
+        unknown.note(fmt::format("by `{}`, {}", member.key, costly->effect));
   }
 
   void find_family() {
@@ -155,8 +181,11 @@ class Reader {
                       type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
     unknown.note(fmt::format("understood: {}", fmt::join(known, ", ")));
-    unknown.hint(base::did_you_mean(
-        name, known, "if it is built like one of these, say so: `--like llama` (what differs is then left out)"));
+    note_costs(unknown);
+    const std::string near = base::closest(name, known);
+    const bool slip = !near.empty() && base::edit_distance(name, near) == 1 && digits(name) == digits(near);
+    unknown.hint(slip ? base::did_you_mean(near)
+                      : "if it is built like one of these, say so: `--like llama` (what differs is then left out)");
   }
 
   void read_model() {

@@ -328,6 +328,12 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
   const workload::GraphLayers layers = workload::layers_of(stack, first, in_graph, found);
   found.throw_if_errors();
   const Block& block = *layers.blocks.front();
+  for (const std::string& what : workload::peculiarities(model))
+    found
+        .error("O1488", fmt::format("`{}` has {}, for which there are no kernels", out.model, what),
+               place_of(model, ""))
+        .hint("`orrery map` has its operators, and `orrery catalog show` its parameters and caches");
+  found.throw_if_errors();
   note_sizes(stack, block, sizes);
   workload::GraphTokens tokens;
   tokens.word_bytes = sizes("word", 2);

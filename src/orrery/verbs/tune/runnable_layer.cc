@@ -141,6 +141,10 @@ void read_block(const LayerRequest& request, const ModelFile& file, const Stack&
   }
   const auto* network = std::get_if<workload::FeedForward>(&block.feed_forward);
   const auto* experts = std::get_if<workload::Experts>(&block.feed_forward);
+  workload::Transformer alone;
+  alone.stacks = {stack};
+  alone.stacks.front().kinds = {block};
+  for (const std::string& what : workload::peculiarities(alone)) no.because(true, "it has " + what);
   no.because(experts != nullptr, experts == nullptr ? "" : fmt::format("a mixture of {} experts", experts->count));
   no.because(std::holds_alternative<std::monostate>(block.feed_forward), "it has no feed-forward network");
   if (network != nullptr) {

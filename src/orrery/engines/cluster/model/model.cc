@@ -208,7 +208,7 @@ void refuse(const Transformer& model, const std::vector<std::string>& reasons) {
 }
 
 std::vector<std::string> inexpressible(const Transformer& model) {
-  std::vector<std::string> out;
+  std::vector<std::string> out = workload::peculiarities(model);
   if (model.stacks.size() > 2) out.emplace_back("more than two stacks of layers");
   if (!model.towers.empty()) out.emplace_back("a tower beside its layers, which makes tokens of images");
   for (const workload::Stack& stack : model.stacks)

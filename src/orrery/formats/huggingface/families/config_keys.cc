@@ -130,7 +130,7 @@ Count ConfigKeys::lent(std::string_view key) const {
 Count ConfigKeys::required(std::string_view key) {
   const Node* node = value(key);
   if (node == nullptr) {
-    if (const Count size = lent(key); size > 0) return size;
+    if (const Count size = lent(key); size > 0 && !another_type_) return size;
     missing_.emplace_back(key);
     return 0;
   }
@@ -139,6 +139,9 @@ Count ConfigKeys::required(std::string_view key) {
 
 // A size that the file does not have.
 Count ConfigKeys::assumed(std::string_view key, Count absent) {
+  if (own_ != nullptr && !another_type_)
+    for (const auto& [name, size] : *own_)
+      if (name == key) return size;
   if (!another_type_ || absent == 0) return absent;
   const bool decides = key.find("expert") != std::string_view::npos || key.ends_with("intermediate_size");
   if (decides)

@@ -41,6 +41,8 @@ class ConfigKeys {
   // those of experts and feed-forward networks are required, others are noted.
   void of_another_type() { another_type_ = true; }
   void lend_sizes(const std::vector<std::pair<std::string_view, long>>& sizes) { lent_ = &sizes; }
+  // Of a type that shares its reader with others: what its class has in place of the reader's own defaults.
+  void own_sizes(const std::vector<std::pair<std::string_view, long>>& sizes) { own_ = &sizes; }
 
   // Sizes are whole numbers of 1 or more; null is absent, unless `null` says what it means.
   base::Count required(std::string_view key);  // 0 where it is missing, which `report_missing` says
@@ -77,7 +79,7 @@ class ConfigKeys {
 
   bool another_type_ = false;
   std::vector<std::string> missing_, assumed_;
-  const std::vector<std::pair<std::string_view, long>>* lent_ = nullptr;
+  const std::vector<std::pair<std::string_view, long>>*lent_ = nullptr, *own_ = nullptr;
 };
 
 // Other names that families have for the same size: `hidden_size` of `n_embd`.

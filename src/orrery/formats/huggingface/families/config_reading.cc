@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "orrery/base/text/edit_distance.h"
 
@@ -87,7 +88,7 @@ Attention attention_of(Reading& r, Count hidden, Count heads, Count kv_heads, Co
 Attention attention(Reading& r, Count hidden, const AttentionKeys& named) {
   const Count heads = sized(r, named.heads);
   const Count kv = named.kv_heads.empty() ? 0 : r.keys.size(named.kv_heads, named.absent_kv_heads, 0);
-  const Count width = named.width.empty() ? 0 : r.keys.size(named.width, named.absent_width, 0);
+  const Count width = named.width.empty() ? named.absent_width : r.keys.size(named.width, named.absent_width, 0);
   return attention_of(r, hidden, heads, kv, width, named);
 }
 
@@ -193,6 +194,33 @@ std::vector<Count> layer_list(ConfigKeys& keys, std::string_view key, Count laye
   return list;
 }
 
+std::function<bool(Count)> marked_layers(ConfigKeys& keys, std::string_view key, Count layers,
+                                         const std::function<bool(Count)>& absent) {
+  const json::Node* node = keys.value(key);
+  if (node == nullptr) return absent;
+  std::vector<Count> marks = keys.counts(key);
+  if (layers > 0 && node->kind == json::Node::Kind::kList && marks.size() < static_cast<std::size_t>(layers))
+    keys.found()
+        .error("O0922", fmt::format("the length of `{}` is {}, but there are {} layers", key, marks.size(), layers),
+               keys.where(key))
+        .hint("it has one item for each layer");
+  marks.resize(static_cast<std::size_t>(std::max<Count>(layers, 0)), 0);
+  return [marks = std::move(marks)](Count layer) { return marks[static_cast<std::size_t>(layer)] != 0; };
+}
+
+Count alike(ConfigKeys& keys, std::string_view key, Count absent) {
+  const json::Node* node = keys.value(key);
+  if (node == nullptr || node->kind != json::Node::Kind::kList) return keys.size(key, absent);
+  const std::vector<Count> each = keys.counts(key);
+  const bool same = !each.empty() && each.front() >= 1 && each.front() <= kLargestSize &&
+                    std::all_of(each.begin(), each.end(), [&](Count one) { return one == each.front(); });
+  if (same) return each.front();
+  keys.found()
+      .error("O0903", fmt::format("`{}` differs among layers, which is not understood", key), keys.where(key))
+      .hint("one number, or a list of the same one for every layer");
+  return absent;
+}
+
 std::function<bool(Count)> among(std::vector<Count> layers) {
   std::sort(layers.begin(), layers.end());
   return [sorted = std::move(layers)](Count layer) { return std::binary_search(sorted.begin(), sorted.end(), layer); };
@@ -256,6 +284,9 @@ bool tied(Reading& r, bool absent) {
     if (said) return outer->value.truth;
     return !r.keys.has("tie_word_embeddings") || inner;
   }
+  static const std::set<std::string_view> kOuter = {"qwen3_vl", "qwen3_vl_moe",  "qwen3_5", "qwen3_5_moe", "kimi_k25",
+                                                    "gemma4",   "minimax_m3_vl", "step3p7", "gemma3n"};
+  if (said && kOuter.contains(r.outer_type)) return outer->value.truth;
   if (r.outer_type == "llava" || r.outer_type == "qwen2_5_vl") return inner || (said && outer->value.truth);
   return said && !r.keys.has("tie_word_embeddings") ? outer->value.truth : inner;
 }

@@ -67,6 +67,15 @@ std::function<bool(base::Count)> mixture_layers(Reading& r, base::Count layers,
 // The list of layers under `key`, which count from `first`. Finds layers that are not there (O0922).
 std::vector<base::Count> layer_list(ConfigKeys& keys, std::string_view key, base::Count layers, base::Count first = 0);
 
+// A list of a 1 or a 0 for each layer; `absent` says where there is none. Finds lists that are too short or too long
+// (O0922).
+std::function<bool(base::Count)> marked_layers(ConfigKeys& keys, std::string_view key, base::Count layers,
+                                               const std::function<bool(base::Count)>& absent);
+
+// What all layers have, written as one number or as a list of it; `absent` where the key is. Finds layers that differ
+// (O0903).
+base::Count alike(ConfigKeys& keys, std::string_view key, base::Count absent);
+
 // Whether a layer is among `layers`, however many those are.
 std::function<bool(base::Count)> among(std::vector<base::Count> layers);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "orrery/formats/huggingface/families/config_reading.h"
 
@@ -23,5 +24,11 @@ std::function<bool(base::Count)> after_first(Reading& r, base::Count layers, bas
 void finish_mixture(Reading& r, base::Count hidden, base::Count layers, const workload::Block& dense,
                     const workload::Block& mixture, bool tied, const std::function<bool(base::Count)>& is_mixture,
                     bool head_bias = false);
+
+void finish_kinds(Reading& r, base::Count hidden, base::Count layers, const std::vector<workload::Block>& kinds,
+                  const std::function<int(base::Count layer)>& kind_of, bool tied, bool head_bias = false);
+
+// Layers that predict tokens beyond the next.
+base::Count predicted_ahead(Reading& r);
 
 }  // namespace orrery::formats::huggingface

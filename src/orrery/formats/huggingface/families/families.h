@@ -43,6 +43,12 @@ void read_nemotron(Reading& r);
 void read_glm(Reading& r);
 void read_glm4(Reading& r);
 void read_smollm3(Reading& r);
+void read_seed_oss(Reading& r);
+void read_apertus(Reading& r);
+void read_olmo3(Reading& r);
+void read_hunyuan(Reading& r);
+void read_ernie4_5(Reading& r);
+void read_mimo(Reading& r);
 
 // mixtures.cc
 void read_mixtral(Reading& r);
@@ -53,16 +59,45 @@ void read_gpt_oss(Reading& r);
 void read_llama4(Reading& r);
 void read_deepseek_v2(Reading& r);
 void read_deepseek_v3(Reading& r);
+void read_deepseek_v32(Reading& r);
+void read_glm_moe_dsa(Reading& r);
+void read_glm4_moe_lite(Reading& r);
 void read_glm4_moe(Reading& r);
 void read_ernie4_5_moe(Reading& r);
+
+// younger_mixtures.cc
+void read_minimax_m2(Reading& r);
+void read_minimax_m3(Reading& r);
+void read_dots1(Reading& r);
+void read_hunyuan_moe(Reading& r);
+void read_flex_olmo(Reading& r);
+void read_longcat(Reading& r);
+void read_mimo_v2_flash(Reading& r);
+void read_step3p5(Reading& r);
+void read_bailing_moe(Reading& r);
+
+// deepseek_v4.cc
+void read_deepseek_v4(Reading& r);
+
+// gemmas.cc
+void read_gemma3n(Reading& r);
+void read_gemma4(Reading& r);
+
+// hybrids.cc: attention and Mamba-2
+void read_nemotron_h(Reading& r);
+void read_granite_hybrid(Reading& r);
+void read_falcon_h1(Reading& r);
 
 // recurrences.cc: layers that are not attention
 void read_mamba(Reading& r);
 void read_mamba2(Reading& r);
 void read_jamba(Reading& r);
 void read_lfm2(Reading& r);
+void read_lfm2_moe(Reading& r);
 void read_minimax(Reading& r);
 void read_qwen3_next(Reading& r);
+void read_qwen3_5(Reading& r);
+void read_qwen3_5_moe(Reading& r);
 void read_kimi_linear(Reading& r);
 
 // two_stacks.cc: encoder and decoder, and what reads no text

@@ -251,4 +251,61 @@ void read_glm4(Reading& r) {
   finish(r, kind, d);
 }
 
+void read_seed_oss(Reading& r) {
+  const Kind kind = heads_of(8, 128);
+  Draft d = draft(r, kind);
+  bias_queries_keys_values(d.attention, r.keys.flag("attention_bias", true));
+  d.attention.output_bias = r.keys.flag("attention_out_bias", false);
+  d.feed_forward.biases = r.keys.flag("mlp_bias", false);
+  finish(r, kind, d);
+}
+
+// Without gates; the activation function has two parameters.
+void read_apertus(Reading& r) {
+  Kind kind;
+  kind.gated = false;
+  Draft d = draft(r, kind);
+  bias_all(d.attention, r.keys.flag("attention_bias", false));
+  d.attention.qk_norm = QkNorm::kHead;
+  r.keys.know({"qk_norm", "post_norm", "mlp_bias"});
+  if (r.keys.text("hidden_act", "xielu") == "xielu") d.block.extra_parameters = 2;
+  finish(r, kind, d);
+}
+
+// olmo2's layers, three of four with a window.
+void read_olmo3(Reading& r) {
+  const Kind kind;
+  Draft d = draft(r, kind);
+  d.block.post = true;
+  d.attention.qk_norm = QkNorm::kAll;
+  bias_all(d.attention, r.keys.flag("attention_bias", false));
+  finish(r, kind, d, window(r, 4096, false), alternating(r, d.layers, 4));
+}
+
+void read_hunyuan(Reading& r) {
+  const Kind kind;
+  Draft d = draft(r, kind);
+  bias_all(d.attention, r.keys.flag("attention_bias", false));
+  d.attention.qk_norm = QkNorm::kHead;
+  r.keys.know({"use_qk_norm", "attention_head_dim", "use_cla", "cla_share_factor"});
+  finish(r, kind, d);
+}
+
+void read_ernie4_5(Reading& r) {
+  Kind kind = heads_of(2, 128);
+  kind.tied = true;
+  Draft d = draft(r, kind);
+  const bool bias = r.keys.flag("use_bias", false);
+  bias_all(d.attention, bias);
+  d.feed_forward.biases = bias;
+  finish(r, kind, d);
+}
+
+// Qwen 2's layers, and some that predict tokens beyond the next.
+void read_mimo(Reading& r) {
+  read_qwen2(r);
+  r.keys.know({"attention_bias"});
+  r.model.predicted_ahead = r.keys.count("num_nextn_predict_layers");
+}
+
 }  // namespace orrery::formats::huggingface

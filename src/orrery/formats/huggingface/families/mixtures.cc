@@ -60,12 +60,24 @@ void limit_groups(Reading& r, Experts& e, Count absent_groups, Count absent_visi
 
 void finish_mixture(Reading& r, Count hidden, Count layers, const Block& dense, const Block& mixture, bool tied,
                     const std::function<bool(Count)>& is_mixture, bool head_bias) {
-  Stack stack = decoder(hidden, dense.norm);
-  add_layers(stack, layers, {dense, mixture}, [&](Count layer) { return is_mixture(layer) ? 1 : 0; });
+  finish_kinds(
+      r, hidden, layers, {dense, mixture}, [&](Count layer) { return is_mixture(layer) ? 1 : 0; }, tied, head_bias);
+}
+
+void finish_kinds(Reading& r, Count hidden, Count layers, const std::vector<Block>& kinds,
+                  const std::function<int(Count)>& kind_of, bool tied, bool head_bias) {
+  Stack stack = decoder(hidden, kinds.front().norm);
+  add_layers(stack, layers, kinds, kind_of);
   positions(r, stack, "max_position_embeddings", false);
   vocabulary(r, hidden);
   logits(r, tied, head_bias);
   r.model.stacks.push_back(std::move(stack));
+}
+
+Count predicted_ahead(Reading& r) {
+  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"})
+    if (!r.ignores(key) && r.keys.given(key)) return r.keys.count(key);
+  return 0;
 }
 
 std::function<bool(Count)> sparse_steps(Reading& r, Count layers) {
@@ -87,12 +99,6 @@ std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent) {
 }
 
 namespace {
-
-Count predicted_ahead(Reading& r) {
-  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers"})
-    if (!r.ignores(key) && r.keys.given(key)) return r.keys.count(key);
-  return 0;
-}
 
 Block block_of(const Attention& a) {
   Block block;
@@ -269,7 +275,50 @@ namespace {
 
 struct Latents {
   Count q_rank, experts, top_k, shared, width, dense, groups, visited_groups;
+  Count index_heads = 0;  // 0: no index
 };
+
+// Whether each layer has an index of its own: `indexer_types`, else a pattern of F and S, else every so many layers.
+std::vector<char> own_indexes(Reading& r, Count layers) {
+  std::vector<std::string> types = r.keys.texts("indexer_types");
+  std::string_view key = "indexer_types";
+  if (const json::Node* pattern = r.keys.value("index_topk_pattern"); types.empty() && pattern != nullptr) {
+    key = "index_topk_pattern";
+    if (pattern->is_text())
+      for (const char letter : pattern->text)
+        types.emplace_back(letter == 'F' ? "full" : letter == 'S' ? "shared" : std::string(1, letter));
+    else
+      types = r.keys.texts(key);
+  }
+  const Count every = std::max<Count>(1, r.keys.count("index_topk_freq", 1));
+  const Count offset = r.keys.count("index_skip_topk_offset", 2);
+  std::vector<char> own(static_cast<std::size_t>(layers), 1);
+  if (types.empty())
+    for (Count i = 0; i < layers; ++i)
+      own[static_cast<std::size_t>(i)] = std::max<Count>(i - offset + 1, 0) % every == 0 ? 1 : 0;
+  else if (types.size() != own.size() && layers > 0)
+    r.keys.found()
+        .error("O0922", fmt::format("the length of `{}` is {}, but there are {} layers", key, types.size(), layers),
+               r.keys.where(key))
+        .hint("it has one item for each layer");
+  for (std::size_t i = 0; i < std::min(own.size(), types.size()); ++i) {
+    own[i] = types[i] == "full" ? 1 : 0;
+    if (types[i] == "full" || (types[i] == "shared" && i > 0)) continue;
+    r.keys.found()
+        .error("O0903", fmt::format("layer {} has an index of type `{}`", i, types[i].substr(0, 40)), r.keys.where(key))
+        .hint("an index is `full`, or `shared` with a layer before");
+    break;
+  }
+  return own;
+}
+
+// Lightning index: its key has a norm with a bias.
+void add_index(Reading& r, Attention& a, Count absent_heads) {
+  workload::Index index{r.keys.size("index_n_heads", absent_heads), r.keys.size("index_head_dim", 128),
+                        r.keys.size("index_topk", 2048)};
+  a.small_parameters += 2 * index.width;
+  a.index = index;
+}
 
 void read_latent_mixture(Reading& r, const Latents& absent) {
   const Count hidden = sized(r, "hidden_size");
@@ -286,11 +335,24 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   e.shared = r.keys.count("n_shared_experts", absent.shared);
   e.shared_expert = {e.shared * width, true, bias};
   limit_groups(r, e, absent.groups, absent.visited_groups);
-  Block plain = block_of(a), mixture = plain;
-  plain.feed_forward = dense;
-  mixture.feed_forward = e;
-  finish_mixture(r, hidden, layers, plain, mixture, false,
-                 mixture_layers(r, layers, after_first(r, layers, absent.dense)));
+  const bool indexed = absent.index_heads > 0;
+  if (indexed) add_index(r, a, absent.index_heads);
+  const std::vector<char> own = indexed ? own_indexes(r, layers) : std::vector<char>();
+  std::vector<Block> kinds(4, block_of(a));
+  if (indexed) {
+    a.index->own = false;
+    a.small_parameters = 0;
+    kinds[2].mixer = kinds[3].mixer = a;
+  }
+  kinds[0].feed_forward = kinds[2].feed_forward = dense;
+  kinds[1].feed_forward = kinds[3].feed_forward = e;
+  const auto is_mixture = mixture_layers(r, layers, after_first(r, layers, absent.dense));
+  finish_kinds(
+      r, hidden, layers, kinds,
+      [&](Count layer) {
+        return (indexed && own[static_cast<std::size_t>(layer)] == 0 ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
+      },
+      false);
   r.model.predicted_ahead = predicted_ahead(r);
 }
 
@@ -302,6 +364,18 @@ void read_deepseek_v2(Reading& r) {
 
 void read_deepseek_v3(Reading& r) {
   read_latent_mixture(r, {1536, 256, 8, 1, 2048, 3, 8, 4});
+}
+
+void read_deepseek_v32(Reading& r) {
+  read_latent_mixture(r, {1536, 256, 8, 1, 2048, 3, 8, 4, 64});
+}
+
+void read_glm_moe_dsa(Reading& r) {
+  read_latent_mixture(r, {2048, 256, 8, 1, 2048, 3, 1, 1, 32});
+}
+
+void read_glm4_moe_lite(Reading& r) {
+  read_latent_mixture(r, {768, 64, 4, 1, 1536, 1, 1, 1});
 }
 
 void read_glm4_moe(Reading& r) {

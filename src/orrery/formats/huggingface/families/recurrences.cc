@@ -10,6 +10,7 @@
 #include <string>
 
 #include "orrery/formats/huggingface/families/experts.h"
+#include "orrery/formats/huggingface/families/scans.h"
 
 namespace orrery::formats::huggingface {
 namespace {
@@ -99,35 +100,46 @@ void read_mamba(Reading& r) {
   finish(r, std::move(stack), true);
 }
 
-// Dao and Gu, arXiv 2405.21060: heads share their decay, groups of heads their inputs to the state.
-void read_mamba2(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  const Count inner = expanded(r, "expand", hidden);
-  const Count heads = r.keys.size("num_heads", 128);
-  const Count width = r.keys.size("head_dim", 64);
-  const Count state = r.keys.size("state_size", 128), groups = r.keys.size("n_groups", 8);
-  const bool bias = r.keys.flag("use_bias", false);
-  r.keys.know({"time_step_rank"});
-  pass_layer_types(r, {"mamba2", "mamba", "linear_attention"});
-  if (inner > 0 && heads * width != inner)
-    r.keys.found()
-        .error("O0911", "the heads do not make up the inner width", r.keys.where("num_heads"))
-        .note(std::to_string(heads) + " x " + std::to_string(width) + " is not " + std::to_string(inner));
+Recurrence mamba2(Reading& r, const Mamba2Sizes& s) {
+  base::Diagnostics& found = r.keys.found();
+  if (s.inner > 0 && s.heads * s.width != s.inner)
+    found.error("O0911", "the heads do not make up the inner width", r.keys.where(s.heads_key))
+        .note(std::to_string(s.heads) + " x " + std::to_string(s.width) + " is not " + std::to_string(s.inner));
+  if (s.groups > 0 && s.heads % s.groups != 0)
+    found.error("O0911", fmt::format("{} groups do not divide {} heads", s.groups, s.heads), r.keys.where(s.heads_key))
+        .note(fmt::format("{} / {} leaves {}: each group serves the same number of heads", s.heads, s.groups,
+                          s.heads % s.groups));
   Recurrence m;
   m.kind = Recurrence::Kind::kMamba2;
-  m.channels = inner + 2 * groups * state;
-  m.taps = r.keys.size("conv_kernel", 4);
-  m.convolution_bias = r.keys.flag("use_conv_bias", true);
-  const Count in = inner + m.channels + heads;
-  m.projections = {{"in", hidden, in, bias ? in : 0}, {"out", inner, hidden, bias ? hidden : 0}};
-  m.heads = heads;
-  m.key_width = state;
-  m.value_width = width;
-  m.small_parameters = 3 * heads + inner;  // steps, decays, what skips the scan; a norm
+  m.channels = s.inner + 2 * s.groups * s.state;
+  m.taps = s.taps;
+  m.convolution_bias = s.convolution_bias;
+  const Count in = s.inner + m.channels + s.heads;
+  m.projections = {{"in", s.hidden, in, s.bias ? in : 0}, {"out", s.inner, s.hidden, s.output_bias ? s.hidden : 0}};
+  m.heads = s.heads;
+  m.key_width = s.state;
+  m.value_width = s.width;
+  m.small_parameters = 3 * s.heads + (s.norm ? s.inner : 0);  // steps, decays, what skips the scan; a norm
+  return m;
+}
+
+void read_mamba2(Reading& r) {
+  Mamba2Sizes s;
+  s.hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  s.inner = expanded(r, "expand", s.hidden);
+  s.heads = r.keys.size("num_heads", 128);
+  s.width = r.keys.size("head_dim", 64);
+  s.state = r.keys.size("state_size", 128);
+  s.groups = r.keys.size("n_groups", 8);
+  s.bias = s.output_bias = r.keys.flag("use_bias", false);
+  r.keys.know({"time_step_rank"});
+  pass_layer_types(r, {"mamba2", "mamba", "linear_attention"});
+  s.taps = r.keys.size("conv_kernel", 4);
+  s.convolution_bias = r.keys.flag("use_conv_bias", true);
   Block block = block_of(rms_norm(), 1);
-  block.mixer = m;
-  Stack stack = decoder(hidden, rms_norm());
+  block.mixer = mamba2(r, s);
+  Stack stack = decoder(s.hidden, rms_norm());
   add_layers(stack, layers, block);
   finish(r, std::move(stack), false);
 }
@@ -206,6 +218,35 @@ void read_jamba(Reading& r) {
   finish(r, std::move(stack), false);
 }
 
+namespace {
+
+// Gated convolutions, and attention in some layers.
+void finish_convolutions(Reading& r, Count hidden, const std::vector<std::string>& types, const Attention& a,
+                         const std::vector<Block>& networks, const std::function<int(Count)>& network_of) {
+  Recurrence convolution;
+  convolution.kind = Recurrence::Kind::kConvolution;
+  convolution.channels = hidden;
+  convolution.taps = r.keys.size("conv_L_cache", 3);
+  const bool bias = convolution.convolution_bias = r.keys.flag("conv_bias", false);
+  convolution.projections = {{"in", hidden, 3 * hidden, bias ? 3 * hidden : 0},
+                             {"out", hidden, hidden, bias ? hidden : 0}};
+  convolution.heads = 0;  // no state but the window's
+  std::vector<Block> kinds = networks;
+  for (Block& kind : kinds) kind.mixer = a;
+  for (Block kind : networks) {
+    kind.mixer = convolution;
+    kinds.push_back(kind);
+  }
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, static_cast<Count>(types.size()), kinds, [&](Count layer) {
+    const int convolved = types[static_cast<std::size_t>(layer)] == "conv" ? static_cast<int>(networks.size()) : 0;
+    return convolved + network_of(layer);
+  });
+  finish(r, std::move(stack), r.keys.flag("tie_embedding", true));
+}
+
+}  // namespace
+
 // Gated convolutions over three tokens, and attention in some layers. The feed-forward width is two thirds of what the
 // file says, rounded up to a multiple.
 void read_lfm2(Reading& r) {
@@ -216,14 +257,6 @@ void read_lfm2(Reading& r) {
   Attention a = attention(r, hidden, named);
   a.qk_norm = QkNorm::kHead;
   r.keys.know({"num_heads"});
-  Recurrence convolution;
-  convolution.kind = Recurrence::Kind::kConvolution;
-  convolution.channels = hidden;
-  convolution.taps = r.keys.size("conv_L_cache", 3);
-  const bool bias = convolution.convolution_bias = r.keys.flag("conv_bias", false);
-  convolution.projections = {{"in", hidden, 3 * hidden, bias ? 3 * hidden : 0},
-                             {"out", hidden, hidden, bias ? hidden : 0}};
-  convolution.heads = 0;  // no state but the window's
   Count inner = sized(r, r.keys.spelled({"block_ff_dim", "intermediate_size"}));
   const double factor = r.keys.number("block_ffn_dim_multiplier", 1);
   const Count multiple = r.keys.size("block_multiple_of", 256);
@@ -240,14 +273,29 @@ void read_lfm2(Reading& r) {
   const std::vector<std::string> types = layer_types(
       r, "num_hidden_layers", layers,
       [&](Count layer) { return !states || attends(layer) ? "full_attention" : "conv"; }, {"full_attention", "conv"});
-  std::vector<Block> kinds(2, block_of(rms_norm(), 2));
-  kinds[0].mixer = a;
-  kinds[1].mixer = convolution;
-  for (Block& kind : kinds) kind.feed_forward = FeedForward{inner, true, false};
-  Stack stack = decoder(hidden, rms_norm());
-  add_layers(stack, layers, kinds,
-             [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "conv" ? 1 : 0; });
-  finish(r, std::move(stack), r.keys.flag("tie_embedding", true));
+  Block block = block_of(rms_norm(), 2);
+  block.feed_forward = FeedForward{inner, true, false};
+  finish_convolutions(r, hidden, types, a, {block}, [](Count) { return 0; });
+}
+
+// The same with experts behind the first layers.
+void read_lfm2_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  Attention a = attention(r, hidden, named);
+  a.qk_norm = QkNorm::kHead;
+  r.keys.know({"use_expert_bias"});
+  std::vector<Block> networks(2, block_of(rms_norm(), 2));
+  networks[0].feed_forward = FeedForward{sized(r, "intermediate_size"), true, false};
+  networks[1].feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 32,
+                                     4, {r.keys.size("moe_intermediate_size", 1792), true, false});
+  const Count dense = r.keys.count("num_dense_layers", 2);
+  if (!r.keys.given("layer_types")) r.keys.required("layer_types");
+  const std::vector<std::string> types =
+      layer_types(r, "num_hidden_layers", layers, [](Count) { return "conv"; }, {"full_attention", "conv"});
+  finish_convolutions(r, hidden, types, a, networks, [=](Count layer) { return layer < dense ? 0 : 1; });
 }
 
 // Linear attention with decays ("lightning attention"), softmax attention in some layers, a mixture in all.
@@ -281,22 +329,21 @@ void read_minimax(Reading& r) {
   finish(r, std::move(stack), false);
 }
 
-// Three layers of four are gated deltas (Yang et al., arXiv 2412.06464); attention has a gate of its own.
-void read_qwen3_next(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  AttentionKeys named;
-  named.absent_kv_heads = 2;
-  named.absent_width = 256;
-  Attention a = attention(r, hidden, named);
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kHead;
-  a.gated = true;
+namespace {
+
+// Gated deltas (Yang et al., arXiv 2412.06464).
+Recurrence gated_deltas(Reading& r, Count hidden) {
   const Count key_heads = r.keys.size("linear_num_key_heads", 16),
               value_heads = r.keys.size("linear_num_value_heads", 32);
   const Count key_width = r.keys.size("linear_key_head_dim", 128),
               value_width = r.keys.size("linear_value_head_dim", 128);
   const Count keys = key_heads * key_width, values = value_heads * value_width;
+  if (value_heads % key_heads != 0)
+    r.keys.found()
+        .error("O0912", "the key heads of linear attention do not divide its value heads",
+               r.keys.where("linear_num_key_heads"))
+        .note(fmt::format("{} / {} leaves {}: each key head serves the same number of value heads", value_heads,
+                          key_heads, value_heads % key_heads));
   Recurrence delta;
   delta.kind = Recurrence::Kind::kDelta;
   delta.projections = {
@@ -307,28 +354,78 @@ void read_qwen3_next(Reading& r) {
   delta.key_width = key_width;
   delta.value_width = value_width;
   delta.small_parameters = 2 * value_heads + value_width;  // steps, decays; a norm
-  const FeedForward dense = {r.keys.size("intermediate_size", 5632), true, false};
-  Experts mixture = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 512, 10,
-                            {r.keys.size("moe_intermediate_size", 512), true, false});
-  mixture.shared = 1;
-  mixture.shared_expert = {r.keys.size("shared_expert_intermediate_size", 512), true, false};
-  mixture.shared_gate = true;
-  const auto is_mixture = sparse_steps(r, layers);
+  return delta;
+}
+
+// Three layers of four are gated deltas; attention has a gate of its own.
+void finish_deltas(Reading& r, Count hidden, Count absent_kv_heads, const std::vector<Block>& networks,
+                   const std::function<int(Count)>& network_of) {
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = absent_kv_heads;
+  named.absent_width = 256;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  a.qk_norm = QkNorm::kHead;
+  a.gated = true;
+  const Recurrence delta = gated_deltas(r, hidden);
   const Count every = r.keys.size("full_attention_interval", 4);
   const std::vector<std::string> types =
       layer_types(r, "num_hidden_layers", layers,
                   [=](Count layer) { return (layer + 1) % every != 0 ? "linear_attention" : "full_attention"; },
                   {"full_attention", "linear_attention"});
-  std::vector<Block> kinds(4, block_of(rms_norm(), 2));
-  kinds[0].mixer = kinds[1].mixer = a;
-  kinds[2].mixer = kinds[3].mixer = delta;
-  kinds[0].feed_forward = kinds[2].feed_forward = dense;
-  kinds[1].feed_forward = kinds[3].feed_forward = mixture;
+  std::vector<Block> kinds = networks;
+  for (Block& kind : kinds) kind.mixer = a;
+  for (Block kind : networks) {
+    kind.mixer = delta;
+    kinds.push_back(kind);
+  }
+  const int recurrent = static_cast<int>(networks.size());
   Stack stack = decoder(hidden, rms_norm());
   add_layers(stack, layers, kinds, [&](Count layer) {
-    return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
+    return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? recurrent : 0) + network_of(layer);
   });
   finish(r, std::move(stack), false);
+}
+
+Experts with_gated_shared(Reading& r, Count count, Count top_k) {
+  Experts mixture = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", count,
+                            top_k, {r.keys.size("moe_intermediate_size", 512), true, false});
+  mixture.shared = 1;
+  mixture.shared_expert = {r.keys.size("shared_expert_intermediate_size", 512), true, false};
+  mixture.shared_gate = true;
+  return mixture;
+}
+
+}  // namespace
+
+void read_qwen3_next(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  std::vector<Block> networks(2, block_of(rms_norm(), 2));
+  networks[0].feed_forward = FeedForward{r.keys.size("intermediate_size", 5632), true, false};
+  networks[1].feed_forward = with_gated_shared(r, 512, 10);
+  const auto is_mixture = sparse_steps(r, layers);
+  finish_deltas(r, hidden, 2, networks, [&](Count layer) { return is_mixture(layer) ? 1 : 0; });
+}
+
+void read_qwen3_5(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "mtp_use_dedicated_embeddings"});
+  Block block = block_of(rms_norm(), 2);
+  block.feed_forward = FeedForward{sized(r, "intermediate_size"), true, false};
+  finish_deltas(r, hidden, 4, {block}, [](Count) { return 0; });
+  r.model.predicted_ahead = predicted_ahead(r);
+}
+
+void read_qwen3_5_moe(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "mtp_use_dedicated_embeddings",
+               "intermediate_size", "decoder_sparse_step"});
+  Block block = block_of(rms_norm(), 2);
+  block.feed_forward = with_gated_shared(r, 256, 8);
+  finish_deltas(r, hidden, 2, {block}, [](Count) { return 0; });
+  r.model.predicted_ahead = predicted_ahead(r);
 }
 
 // Deltas with a decay for each channel (Kimi Delta Attention, arXiv 2510.26692), latent attention in every fourth
