@@ -317,7 +317,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   // The mappings of a point are those that its rank is about.
   const bool told = std::any_of(study.arguments.begin(), study.arguments.end(),
                                 [](const std::string& one) { return one.starts_with("--objective"); });
-  if (const std::string wanted = sweep::searched_for(study.objectives); study.verb == "map" && !told && !wanted.empty())
+  if (const std::string wanted = sweep::searched_for(study.verb, study.objectives); !told && !wanted.empty())
     study.arguments.insert(study.arguments.end(), {"--objective", wanted});
   if (!given.title.empty()) study.title = given.title;
   if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, fmt::join(study.arguments, " "));

@@ -189,7 +189,7 @@ std::string sweep_table(const SweepAnswer& answer) {
                : fmt::format("\n{} depends on none of these fields: {} points have the same\n", name,
                              answer.ranking.ranked);
   }
-  if (answer.study.verb == "map") {
+  if (answer.study.verb == "map" && answer.ranking.ranked > 0) {
     std::string first = minimised(answer.study.arguments);
     if (const std::size_t comma = first.find(','); comma != std::string::npos && first.find(' ') == std::string::npos)
       first.replace(comma, 1, ", then ");

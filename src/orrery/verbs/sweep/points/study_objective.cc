@@ -1,5 +1,6 @@
 #include "orrery/verbs/sweep/points/study_objective.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -71,7 +72,13 @@ const std::vector<Figure>& figures_of(const std::string& verb) {
   return known == figures.end() ? none : known->second;
 }
 
-std::string searched_for(const std::vector<Objective>& objectives) {
+std::string searched_for(const std::string& verb, const std::vector<Objective>& objectives) {
+  const auto all = [&](Figure figure) {
+    return std::all_of(objectives.begin(), objectives.end(),
+                       [&](const Objective& objective) { return objective.figure == figure; });
+  };
+  if (verb == "train") return all(Figure::kDollars) ? "cost" : all(Figure::kEnergy) ? "energy" : "";
+  if (verb != "map") return "";
   bool energy = false, time = false;
   for (const Objective& objective : objectives) {
     const Figure figure = objective.figure;

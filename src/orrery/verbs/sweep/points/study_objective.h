@@ -34,8 +34,9 @@ const std::vector<store::Figure>& figures_of(const std::string& verb);
 // What a verb's points are compared by where nothing is said.
 std::vector<Objective> usual_objectives(const std::string& verb);
 
-// What `map` is to minimise, as its `--objective`, for points that are ranked by these: what decides energy alone, or
-// time alone; "": neither, or both, between which EDP is the compromise.
-std::string searched_for(const std::vector<Objective>& objectives);
+// What the verb is to minimise, as its `--objective`, for points that are ranked by these. Of `map`, what decides
+// energy alone, or time alone; of `train`, what costs alone or energy alone decide. "": what it minimises by itself,
+// which is a compromise where both are asked for (EDP).
+std::string searched_for(const std::string& verb, const std::vector<Objective>& objectives);
 
 }  // namespace orrery::sweep
