@@ -377,8 +377,8 @@ Count cache_elements(const Attention& a) {
   const Count index = a.index && a.index->own ? a.index->width : 0;
   if (a.borrows) return index;
   const bool one = a.value_is_key && !a.matrices.empty();  // no norm tells a value from its key
-  const Count keys = a.latent ? checked_add(a.latent->kv_rank, a.latent->rope_width)
-                              : checked_add(a.key(), one ? 0 : a.value());
+  const Count keys =
+      a.latent ? checked_add(a.latent->kv_rank, a.latent->rope_width) : checked_add(a.key(), one ? 0 : a.value());
   return checked_add(keys, index) / a.compressed;
 }
 

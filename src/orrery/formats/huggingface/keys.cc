@@ -136,6 +136,8 @@ const std::vector<HarmlessKeys>& harmless_keys() {
         "image_token_id",        "video_token_id",
         "vision_start_token_id", "vision_end_token_id",
         "vision_token_id",       "media_placeholder_token_id",
+        "audio_start_token_id",  "audio_end_token_id",
+        "user_token_id",         "position_id_per_seconds",
         "audio_token_id",        "boa_token_id",
         "boi_token_id",          "eoa_token_id",
         "eoa_token_index",       "eoi_token_id",

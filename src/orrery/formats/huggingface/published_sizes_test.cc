@@ -65,6 +65,8 @@ const PublishedSize kPublished[] = {
     {.name = "megatron-310.1b", .total = "310.1B"},
     {.name = "megatron-529.6b", .total = "529.6B"},
     {.name = "megatron-1t", .total = "1008.0B"},
+    {.name = "mimo-v2-flash", .total = "309B", .active = "15B"},
+    {.name = "minimax-m2.5", .total = "229B", .active_less_tokens = "10B"},
     {.name = "mistral-7b-v0.1", .total = "7.24B"},
     {.name = "mistral-7b-v0.3", .total = "7.25B"},
     {.name = "mistral-small-3.1-24b", .total = "23.6B"},
@@ -72,6 +74,7 @@ const PublishedSize kPublished[] = {
     {.name = "mt-nlg-530b", .total = "530B"},
     {.name = "nemotron4-15b", .bare = "12.5B"},
     {.name = "nemotron4-340b", .bare = "331.6B"},
+    {.name = "nemotron3-nano-30b-a3b", .total = "31.6B", .active = "3.6B"},
     {.name = "phi-4", .total = "14.7B"},
     {.name = "qwen2.5-7b", .total = "7.61B", .bare = "6.53B"},
     {.name = "qwen2.5-72b", .total = "72.7B"},
@@ -79,6 +82,11 @@ const PublishedSize kPublished[] = {
     {.name = "qwen3-32b", .total = "32.8B", .bare = "31.2B"},
     {.name = "qwen3-30b-a3b", .total = "30.5B", .bare = "29.9B", .active = "3.3B"},
     {.name = "qwen3-235b-a22b", .total = "235B", .bare = "234B", .active = "22B"},
+    {.name = "qwen3-vl-32b", .total = "33B", .images = 0.595e9},
+    {.name = "qwen3.5-27b", .total = "27B", .images = 0.461e9},
+    {.name = "qwen3.5-35b-a3b", .total = "35B", .active = "3B", .images = 0.446e9},
+    {.name = "qwen3.5-122b-a10b", .total = "122B", .active = "10B", .images = 0.451e9},
+    {.name = "qwen3.5-397b-a17b", .total = "397B", .active = "17B", .images = 0.456e9},
 };
 
 // To the last digit that is printed, rounded or cut.
