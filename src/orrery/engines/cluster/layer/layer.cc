@@ -212,6 +212,12 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += sorted;
     bytes.backward += sorted;
   }
+  if (c.plan.lora_rank > 0 && frozen_bytes(c.plan, 2) < 2) {
+    // Each pass reads the quantised matrices and writes what the products read.
+    const double made = (frozen_bytes(c.plan, 2) + 2) * kind.split_params / t;
+    bytes.forward += made;
+    bytes.backward += made;
+  }
   return bytes;
 }
 
@@ -226,12 +232,6 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const EagerExperts eager = eager_experts(c, kind);
   bytes.forward += eager.forward_bytes;
   bytes.backward += eager.backward_bytes;
-  if (plan.lora_rank > 0 && frozen_bytes(plan, c.element) < c.element) {
-    // Each pass reads the quantised matrices and writes what the products read.
-    const double made = (frozen_bytes(plan, 2) + 2) * kind.split_params / plan.tp;
-    bytes.forward += made;
-    bytes.backward += made;
-  }
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
   const CollectiveSeconds once = collectives_of(c, kind);
