@@ -212,7 +212,7 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += sorted;
     bytes.backward += sorted;
   }
-  if (c.plan.lora_rank > 0 && frozen_bytes(c.plan, c.element) < c.element) {
+  if (c.plan.lora_rank > 0 && frozen_bytes(c.plan, 2) < 2) {
     // Each pass reads the quantised matrices and writes what the products read.
     const double made = (frozen_bytes(c.plan, 2) + 2) * kind.split_params / t;
     bytes.forward += made;

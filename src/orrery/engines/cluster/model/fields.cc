@@ -87,24 +87,29 @@ base::Fields fields(Stack& stack) {
 
 namespace {
 
-base::Fields recomputation(Plan& plan) {
+// What is trained, and what of it stays where.
+base::Fields kept_fields(Plan& plan) {
   return {
-      choice_field("recompute", plan.recompute, recomputations(),
-                   "what the backward pass computes again; selective: the parts that `recomputed` names"),
-      truth_field("recomputed.core", plan.recomputed.core, "selective recomputation computes the attention core again"),
-      truth_field("recomputed.norms", plan.recomputed.norms, "selective recomputation computes norms again"),
-      truth_field("recomputed.activations", plan.recomputed.activations,
-                  "selective recomputation computes activation functions of feed-forward networks again"),
-      truth_field("recomputed.latents", plan.recomputed.latents,
-                  "selective recomputation projects up from the latents of attention again"),
-      truth_field("recomputed.networks", plan.recomputed.networks,
-                  "selective recomputation computes dense feed-forward networks again, whole"),
-      truth_field("recomputed.mixtures", plan.recomputed.mixtures,
-                  "selective recomputation computes mixtures of experts again, whole, exchange included"),
-      truth_field("recomputed.shared_experts", plan.recomputed.shared_experts,
-                  "selective recomputation computes shared experts again"),
-      truth_field("recomputed.expert_activations", plan.recomputed.expert_activations,
-                  "selective recomputation computes activation functions of routed experts again"),
+      whole_field("lora_rank", plan.lora_rank, 0, 65536,
+                  "rank of adapters (LoRA) beside frozen matrices; 0: all weights are trained"),
+      number_field("frozen_bits", plan.frozen_bits, 0, 16,
+                   "bits of a frozen matrix's weight: 4 (NF4), 8 or 16; 0: as `precision` has it"),
+      truth_field("lora_networks", plan.lora_networks,
+                  "adapters stand beside the matrices of feed-forward networks as well as of attention"),
+      whole_field("recompute_layers", plan.recompute_layers, 0, kMostDegree,
+                  "layers of a stage that `recompute` is for; 0: all"),
+      truth_field("step_in_backward", plan.step_in_backward,
+                  "the optimiser's step of a matrix follows its gradient, which is given up at once"),
+      truth_field("deferred_sync", plan.deferred_sync,
+                  "ZeRO 2 and 3 exchange gradients once an iteration, and keep them whole until then"),
+      number_field("capacity_factor", plan.capacity_factor, 0, 1000,
+                   "tokens that each expert computes, in units of their mean, what lacks padded; 0: those there are"),
+      number_field("optimizer_bytes", plan.optimizer_bytes, 0, 100,
+                   "bytes of memory for the masters and moments of a parameter; 0: as the stack has it"),
+      share_field("offload_activations", plan.offload_activations,
+                  "share of the activations that lies in the host's memory between the passes"),
+      share_field("offload_optimizer", plan.offload_optimizer,
+                  "share of masters and moments that lies in the host's memory"),
   };
 }
 
@@ -128,31 +133,27 @@ base::Fields fields(Plan& plan) {
       choice_field("order", plan.order, orders(),
                    "of the degrees on the network, from neighbouring accelerators outwards"),
       schedule(plan),
+      choice_field("recompute", plan.recompute, recomputations(),
+                   "what the backward pass computes again; selective: the parts that `recomputed` names"),
+      truth_field("recomputed.core", plan.recomputed.core, "selective recomputation computes the attention core again"),
+      truth_field("recomputed.norms", plan.recomputed.norms, "selective recomputation computes norms again"),
+      truth_field("recomputed.activations", plan.recomputed.activations,
+                  "selective recomputation computes activation functions of feed-forward networks again"),
+      truth_field("recomputed.latents", plan.recomputed.latents,
+                  "selective recomputation projects up from the latents of attention again"),
+      truth_field("recomputed.networks", plan.recomputed.networks,
+                  "selective recomputation computes dense feed-forward networks again, whole"),
+      truth_field("recomputed.mixtures", plan.recomputed.mixtures,
+                  "selective recomputation computes mixtures of experts again, whole, exchange included"),
+      truth_field("recomputed.shared_experts", plan.recomputed.shared_experts,
+                  "selective recomputation computes shared experts again"),
+      truth_field("recomputed.expert_activations", plan.recomputed.expert_activations,
+                  "selective recomputation computes activation functions of routed experts again"),
       truth_field("sequence_parallel", plan.sequence_parallel, "norms and dropouts are split over tp as well"),
       whole_field("zero", plan.zero, 0, 3,
                   "sharded over dp: 1 the optimiser's state, 2 gradients as well, 3 weights as well"),
       whole_field("shard", plan.shard, 0, kMostDegree,
                   "ranks that ZeRO shards over, replicated beyond (hybrid sharding); 0: all replicas"),
-      whole_field("lora_rank", plan.lora_rank, 0, 65536,
-                  "rank of adapters (LoRA) beside frozen matrices; 0: all weights are trained"),
-      number_field("frozen_bits", plan.frozen_bits, 0, 16,
-                   "bits of a frozen matrix's weight: 4 (NF4), 8 or 16; 0: as `precision` has it"),
-      truth_field("lora_networks", plan.lora_networks,
-                  "adapters stand beside the matrices of feed-forward networks as well as of attention"),
-      whole_field("recompute_layers", plan.recompute_layers, 0, kMostDegree,
-                  "layers of a stage that `recompute` is for; 0: all"),
-      truth_field("step_in_backward", plan.step_in_backward,
-                  "the optimiser's step of a matrix follows its gradient, which is given up at once"),
-      truth_field("deferred_sync", plan.deferred_sync,
-                  "ZeRO 2 and 3 exchange gradients once an iteration, and keep them whole until then"),
-      number_field("capacity_factor", plan.capacity_factor, 0, 1000,
-                   "tokens that each expert computes, in units of their mean, what lacks padded; 0: those there are"),
-      number_field("optimizer_bytes", plan.optimizer_bytes, 0, 100,
-                   "bytes of memory for the masters and moments of a parameter; 0: as the stack has it"),
-      share_field("offload_activations", plan.offload_activations,
-                  "share of the activations that lies in the host's memory between the passes"),
-      share_field("offload_optimizer", plan.offload_optimizer,
-                  "share of masters and moments that lies in the host's memory"),
       choice_field("precision", plan.precision, precisions(), "precision of products, weights and activations"),
       truth_field("reduce_fp32", plan.reduce_fp32, "gradients travel in fp32, not in 16 bits"),
       truth_field("main_gradients_fp32", plan.main_gradients_fp32, "gradients accumulate in fp32 (Megatron)"),
@@ -178,9 +179,9 @@ base::Fields fields(Plan& plan) {
       share_field("overlap.cp", plan.overlap.cp,
                   "share of context parallelism's communication that runs beside the attention core, of what can"),
   };
-  const base::Fields again = recomputation(plan);
-  const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "schedule"; });
-  all.insert(after + 1, again.begin(), again.end());
+  const base::Fields kept = kept_fields(plan);
+  const auto after = std::find_if(all.begin(), all.end(), [](const Field& field) { return field.path == "precision"; });
+  all.insert(after, kept.begin(), kept.end());
   const base::Fields software = fields(plan.stack);
   all.insert(all.end(), software.begin(), software.end());
   return all;
