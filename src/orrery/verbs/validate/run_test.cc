@@ -159,6 +159,14 @@ TEST(Validation, RunsOnTpusAreWithinEightPercent) {
   EXPECT_LT(set("maxtext").fitted.mean_absolute, 0.08);
 }
 
+// Rings over hundreds of ranks; none is held out, for the form of overlap was chosen on them.
+TEST(Validation, ShardedRunsOnManyNodesAreNoFurtherOffThanTheDocumentSays) {
+  EXPECT_EQ(set("modalities_mn5").fitted.points, 124u);
+  EXPECT_LT(set("modalities_mn5").fitted.mean_absolute, 0.10);
+  EXPECT_EQ(set("modalities_leonardo").fitted.points, 53u);
+  EXPECT_LT(set("modalities_leonardo").fitted.mean_absolute, 0.17);
+}
+
 TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
   std::set<std::pair<std::string, std::string>> lacking;
   for (const ValidatedSet& each : validate_training(kValidateRunDirectory))

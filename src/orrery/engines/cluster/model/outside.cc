@@ -43,11 +43,14 @@ double tied_embedding(const LayerContext& c) {
                              c.element * c.model.table / plan.tp);
 }
 
-// Seconds that the links of the innermost network would take for what a rank sends in a collective by rings.
-double link_seconds(Operation operation, const collective::Fabric& fabric, const collective::Group& group,
-                    double bytes) {
-  return (operation == Operation::kAllReduce ? 2 : 1) * bytes * (group.ranks - 1) / group.ranks /
-         fabric.levels[0].rate();
+// Of `seconds` that a collective takes by rings, what its bytes would take on the links that all of a node's
+// accelerators share. A part of a torus keeps those that it has busy all the time.
+double link_seconds(Operation operation, const collective::Fabric& fabric, const collective::Group& group, double bytes,
+                    double seconds) {
+  const collective::Network& links = fabric.levels[0];
+  if (links.topology == collective::Topology::kTorus || links.topology == collective::Topology::kRing) return seconds;
+  const double sent = (operation == Operation::kAllReduce ? 2 : 1) * bytes * (group.ranks - 1) / group.ranks;
+  return std::min(seconds, sent / links.rate());
 }
 
 // Of a ring that leaves its node NCCL's messages are of its protocol of full rate, Simple, of which a hop over NVLink
@@ -85,7 +88,7 @@ GradientSync sync(const LayerContext& c, double params, double trained, base::Co
     if (bytes <= 0) return {};
     const double seconds = parts * (collective::seconds(operation, fabric, among, bytes / parts) +
                                     steps_inside(operation, fabric, among, plan.zero));
-    return {seconds, std::min(seconds, link_seconds(operation, fabric, among, bytes))};
+    return {seconds, link_seconds(operation, fabric, among, bytes, seconds)};
   };
   const collective::Group group = of_stage(c.system, plan, ranks, stride);
   const double gradient = plan.reduce_fp32 ? 4 : c.element;
