@@ -10,10 +10,10 @@
 # A Release is compiled with -O3 in the subfolders after O3 ("." is all of them), where users' time is spent, and with -O1
 # elsewhere: tests check, they do not race, and readers and tables take no time.
 #
-# With ORRERY_UNITY the files of a folder are compiled in batches: most of what a file costs is the headers that it reads.
-# So names in unnamed namespaces are unlike in all files of a folder. The sources of all rooms share a precompiled header
-# (cmake/precompiled.cmake) where ORRERY_PRECOMPILED. With ORRERY_SYNTAX_ONLY tests and benchmarks are compiled as far as
-# their syntax and never linked: what tests/clang.sh builds.
+# With ORRERY_UNITY the files of a folder are compiled in batches, and so are those of a verb with its subfolders: most of
+# what a file costs is the headers that it reads. So names in unnamed namespaces are unlike in all of them. The sources of
+# all rooms share a precompiled header (cmake/precompiled.cmake) where ORRERY_PRECOMPILED. With ORRERY_SYNTAX_ONLY tests
+# and benchmarks are compiled as far as their syntax and never linked: what tests/clang.sh builds.
 
 # <source_dir.h>: where the checkout is, for tests that read its files. A header, so that the path is in no command and
 # ccache knows a source that does not ask for it in whichever folder it lies.
@@ -48,7 +48,8 @@ function(orrery_usual_level variable slow fast)
 endfunction()
 
 # orrery_batches(<variable> <name> <level> <fast subfolders> <sources>...): the sources as files to compile, each with its
-# optimiser level, 3 in fast subfolders: themselves, or batches of one folder. Sources with flags of their own stay alone.
+# optimiser level, 3 in fast subfolders: themselves, or batches of one folder or verb. Sources with flags of their own
+# stay alone.
 function(orrery_batches variable name slow fast)
   orrery_usual_level(usual ${slow} "${fast}")
   set(all)
@@ -61,6 +62,9 @@ function(orrery_batches variable name slow fast)
     set(next "")
     if(NOT source STREQUAL "end")
       cmake_path(GET source PARENT_PATH next)
+      if(NOT name MATCHES "_tests$") # a verb's subfolders are few files each
+        string(REGEX REPLACE "(/src/orrery/verbs/[^/]+)/.*" "\\1" next ${next})
+      endif()
       file(SIZE ${source} size)
       get_source_file_property(flags ${source} COMPILE_OPTIONS)
       get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)

@@ -5,11 +5,11 @@
 namespace orrery::verbs {
 namespace {
 
-struct Options : OutputFolder {
+struct EvalGiven : OutputFolder {
   EvaluateRequest request;
 };
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_eval(const Arguments& arguments, Console& console, EvalGiven& options) {
   CommandLine line("eval",
                    "Energy and cycles of a given mapping; capacity and fan-out are checked, constraints with --strict",
                    "orrery eval arch.yaml ERT.yaml KTQ.yaml map.yaml");
@@ -29,8 +29,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }  // namespace
 
 int run_eval(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  EvalGiven options;
+  if (!read_eval(arguments, console, options)) return kDone;
   return run_mapping(console, options.request, options, false,
                      [&](Run&) { return Results{MapAnswer{.mapped = evaluate(options.request)}}; });
 }

@@ -8,7 +8,7 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr base::Count kMostSize = base::Count{1} << 20;
+constexpr base::Count kMostOfBench = base::Count{1} << 20;
 
 void refuse_cuda() {
   base::Diagnostics found;
@@ -35,8 +35,8 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
       "orrery sparse bench --model_name bert-base --seq_len 512");
   line.text("--model_name,--model", model, "NAME",
             "bert-base (default), bert-large, gpt2-small, gpt2-medium, bart-base, bart-large");
-  line.count("--batch_size,--batch", batch, "Sequences of a batch; default 1", kMostSize);
-  line.count("--seq_len", tokens, "Tokens of a sequence; default 128", kMostSize);
+  line.count("--batch_size,--batch", batch, "Sequences of a batch; default 1", kMostOfBench);
+  line.count("--seq_len", tokens, "Tokens of a sequence; default 128", kMostOfBench);
   line.toggle("--all", request.all, "bert-base, gpt2-small and bart-base at 128, 384 and 512 tokens");
   line.toggle("--cuda", cuda, "Run on a graphics processor: refused, this build has no code for it");
   line.choice<kernels::Type>("--dtype", type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},

@@ -14,9 +14,9 @@ namespace {
 
 using base::Count;
 
-constexpr double kMostPoints = 10'000;
+constexpr double kMostDesigns = 10'000;
 
-struct Options {
+struct DesignGiven {
   DesignRequest request;
   ArrayInputOptions input;
   OutputFolder output;
@@ -32,7 +32,7 @@ Count slots_of(const std::string& text) {
          "give a whole number from 1 to 65536");
 }
 
-void declare_choices(CommandLine& line, Options& options) {
+void declare_choices(CommandLine& line, DesignGiven& options) {
   DesignChoices& c = options.request.choices;
   line.group("Choices: each is repeatable, or a list with commas");
   line.meant_each("--array", "RxPxW", "Array: PE rows, PEs of a row and column ports; default 64x16x64", true,
@@ -63,7 +63,7 @@ void declare_choices(CommandLine& line, Options& options) {
              });
 }
 
-void settle(Options& options) {
+void settle_design(DesignGiven& options) {
   DesignRequest& request = options.request;
   DesignChoices& c = request.choices;
   if (!c.bits.empty()) request.input.bits = c.bits.front();  // as if one were given
@@ -75,7 +75,7 @@ void settle(Options& options) {
   default_to(c.bandwidths, 128e9);
   default_to(c.frequencies, 1e9);
   request.objective = options.objective.value_or(request.objective);
-  refuse_more_points(c.points(), kMostPoints);
+  refuse_more_points(c.points(), kMostDesigns);
   if (request.most_error && request.input.texts.checkpoint.empty() && request.input.arrays.query.empty())
     misuse("O1103", "`--most-error` needs numbers, which masks alone do not have",
            "give `--q FILE --k FILE --v FILE`, or leave it out");
@@ -92,7 +92,7 @@ void settle(Options& options) {
 }  // namespace
 
 int run_sparse_design(const Arguments& arguments, Console& console) {
-  Options options;
+  DesignGiven options;
   DesignRequest& request = options.request;
   CommandLine line(
       "sparse design",
@@ -111,7 +111,7 @@ int run_sparse_design(const Arguments& arguments, Console& console) {
   declare(line, options.output, "Write design.csv and result.json there");
   line.toggle("--resume", options.resume, "Continue a stopped run: take the points in design.csv of the -o folder");
   if (!line.read(arguments, console)) return kDone;
-  settle(options);
+  settle_design(options);
   return run_grid<DesignRequest, SparseDesign>(console, request, design_sparse, sparse_design_document,
                                                sparse_design_table, options.output, {"design.csv", design_csv});
 }

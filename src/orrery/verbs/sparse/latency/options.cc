@@ -9,7 +9,7 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr base::Count kMostTokens = base::Count{1} << 30;
+constexpr base::Count kMostQueries = base::Count{1} << 30;
 
 // A share above 0 and at most 1: by less, latencies would be infinite or nan.
 double share_of(const std::string& option, const std::string& text) {
@@ -34,7 +34,7 @@ int run_sparse_latency(const Arguments& arguments, Console& console) {
   line.meant("--load-balance", "SHARE", "Share of the PE slots that compute something",
              [&](const std::string& text) { load_balance = share_of("--load-balance", text); });
   line.group("Layer");
-  line.count("--seq-len", seq_len, "Queries of a head, and as many keys; default 512", kMostTokens);
+  line.count("--seq-len", seq_len, "Queries of a head, and as many keys; default 512", kMostQueries);
   if (!line.read(arguments, console)) return kDone;
   if (density.has_value() != load_balance.has_value())
     misuse("O1103", "a density and a load balance belong together", "give `--sparsity X --load-balance Y`");

@@ -17,9 +17,9 @@ using base::Count;
 using masks::Pattern;
 using masks::PatternKind;
 
-constexpr Count kMostSize = Count{1} << 30;
+constexpr Count kMostOfMask = Count{1} << 30;
 
-struct Options {
+struct MaskGiven {
   std::string kind, file;
   std::optional<Count> seq, heads, block, window, local, global, random, patterns;
   bool unidirectional = false, horizontal = false, per_head = false;
@@ -36,13 +36,13 @@ std::pair<Count, Count> two_sizes(const std::string& option, const std::string& 
   const auto first = std::from_chars(text.data(), middle, sizes[0]);
   const auto second = middle < end ? std::from_chars(middle + 1, end, sizes[1]) : first;
   if (comma == std::string::npos || first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() ||
-      second.ptr != end || sizes[0] < 1 || sizes[1] < 1 || sizes[0] > kMostSize || sizes[1] > kMostSize)
+      second.ptr != end || sizes[0] < 1 || sizes[1] < 1 || sizes[0] > kMostOfMask || sizes[1] > kMostOfMask)
     misuse("O1102", fmt::format("`{} {}` is no height and width", option, text),
            fmt::format("give two whole numbers, as `{} 64,128`", option));
   return {sizes[0], sizes[1]};
 }
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_mask(const Arguments& arguments, Console& console, MaskGiven& options) {
   CommandLine line("sparse mask", "A mask that does not look at scores, as a .npy file, and how dense it is",
                    "orrery sparse mask longformer --seq 512 --heads 12 -o longformer.npy");
   line.word(
@@ -51,19 +51,19 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
       "file of Sanger's",
       true);
   line.group("Mask");
-  line.count("--seq", options.seq, "Tokens: queries of a head, and as many keys; required", kMostSize);
-  line.count("--heads", options.heads, "Heads of the mask; default 1", kMostSize);
+  line.count("--seq", options.seq, "Tokens: queries of a head, and as many keys; required", kMostOfMask);
+  line.count("--heads", options.heads, "Heads of the mask; default 1", kMostOfMask);
   line.output_file("-o,--out", options.file, "FILE", "Write the mask there: uint8 [heads, seq, seq]");
-  line.count("--block", options.block, "Tokens of a block (fixed, longformer, bigbird, hugebird)", kMostSize);
+  line.count("--block", options.block, "Tokens of a block (fixed, longformer, bigbird, hugebird)", kMostOfMask);
   line.count("--window", options.window, "Blocks of the window (longformer, bigbird, hugebird); tokens (sliding)",
-             kMostSize);
-  line.count("--local", options.local, "Blocks of a local window (fixed)", kMostSize);
+             kMostOfMask);
+  line.count("--local", options.local, "Blocks of a local window (fixed)", kMostOfMask);
   line.count("--global", options.global,
              "Global blocks: the first ones (longformer, bigbird, hugebird), the last of a "
              "window (fixed)",
-             kMostSize, 0);
-  line.count("--random", options.random, "Random blocks of a row of blocks (bigbird, hugebird)", kMostSize, 0);
-  line.count("--patterns", options.patterns, "Patterns of global blocks, by head (fixed)", kMostSize);
+             kMostOfMask, 0);
+  line.count("--random", options.random, "Random blocks of a row of blocks (bigbird, hugebird)", kMostOfMask, 0);
+  line.count("--patterns", options.patterns, "Patterns of global blocks, by head (fixed)", kMostOfMask);
   line.toggle("--unidirectional", options.unidirectional, "Blocks see only those before them (fixed)");
   line.toggle("--horizontal", options.horizontal, "Global blocks see all tokens as well (fixed)");
   line.toggle("--per-head", options.per_head, "Heads have different patterns (fixed, block-structured)");
@@ -79,7 +79,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }
 
 // An option that the kind does not have is refused.
-void apply(const Options& options, Pattern& p) {
+void apply(const MaskGiven& options, Pattern& p) {
   const auto take = [&](bool given, const char* option, std::initializer_list<PatternKind> kinds, const auto& set) {
     if (!given) return;
     if (std::find(kinds.begin(), kinds.end(), p.kind) == kinds.end())
@@ -110,8 +110,8 @@ void apply(const Options& options, Pattern& p) {
 }  // namespace
 
 int run_sparse_mask(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  MaskGiven options;
+  if (!read_mask(arguments, console, options)) return kDone;
   if (!options.seq) misuse("O1103", "how many tokens is not said", "give `--seq N`");
   SparseMaskRequest request;
   request.kind = options.kind;

@@ -16,9 +16,9 @@ namespace {
 using base::Count;
 using masks::EmptyRows;
 
-constexpr Count kMostSize = Count{1} << 30;
+constexpr Count kMostOfArrays = Count{1} << 30;
 
-struct Options {
+struct MeasureGiven {
   SparseMeasureRequest request;
   PredictionOptions prediction;
   base::Reproduced<masks::MeasureDefects> compat;
@@ -27,7 +27,7 @@ struct Options {
   OutputFolder output;
 };
 
-void declare_arrays(CommandLine& line, Options& options) {
+void declare_arrays(CommandLine& line, MeasureGiven& options) {
   SparseArrayFiles& arrays = options.request.arrays;
   line.group("Attention (NumPy's .npy files)");
   line.text("--q", arrays.query, "FILE", "Queries: float32 [batch, heads, tokens, size]; float16 and float64, too");
@@ -37,16 +37,16 @@ void declare_arrays(CommandLine& line, Options& options) {
             "Which keys exist: [batch, tokens], 1 for those that do; the same for queries where there are as many");
   line.text("--valid-queries", arrays.valid_queries, "FILE",
             "Which queries exist, where they are other tokens than the keys");
-  line.count("--heads", arrays.heads, "Heads of arrays [batch x heads, tokens, size], as BART has them", kMostSize);
+  line.count("--heads", arrays.heads, "Heads of arrays [batch x heads, tokens, size], as BART has them", kMostOfArrays);
   line.toggle("--causal", arrays.causal, "Queries see the keys up to their own position, counted from the end");
   line.toggle("--scaled", arrays.scaled, "Queries were divided by sqrt(size) in their projection, as BART's are");
 }
 
-void declare_rest(CommandLine& line, Options& options) {
+void declare_rest(CommandLine& line, MeasureGiven& options) {
   line.group("Mask and figures");
   line.text("--mask", options.request.mask, "FILE|DIR", "Measure this mask, or each .npy of a folder, instead");
   line.count("--columns", options.request.columns, "Columns of a mask of packed bits, where its sizes leave them open",
-             kMostSize);
+             kMostOfArrays);
   line.output_file("--save-mask", options.save_mask, "FILE",
                    "Write the mask there: uint8 [batch, heads, queries, keys]");
   line.meant_each("--compat", "NAME[,NAME]", "Figures as Sanger's release logs them: sanger, or one of its defects",
@@ -64,7 +64,7 @@ void declare_rest(CommandLine& line, Options& options) {
   declare(line, options.output, "Write result.json and Sanger's load_balance.csv there");
 }
 
-void settle(Options& options) {
+void settle_measure(MeasureGiven& options) {
   SparseMeasureRequest& request = options.request;
   const SparseArrayFiles& arrays = request.arrays;
   const bool predicts = request.mask.empty();
@@ -90,7 +90,7 @@ void settle(Options& options) {
 }  // namespace
 
 int run_sparse_measure(const Arguments& arguments, Console& console) {
-  Options options;
+  MeasureGiven options;
   CommandLine line(
       "sparse measure",
       "Which scores of an attention matter, predicted from codes of a few bits or given by a mask; how dense "
@@ -101,7 +101,7 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, true);
   declare_rest(line, options);
   if (!line.read(arguments, console)) return kDone;
-  settle(options);
+  settle_measure(options);
   const auto mask = [](const SparseMeasurement& answer) {
     if (answer.masks.size() > 1)
       misuse("O1103", "`--save-mask` and a folder of masks exclude each other", "leave one of the two out");

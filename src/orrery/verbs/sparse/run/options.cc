@@ -16,9 +16,9 @@ namespace {
 using base::Count;
 using kernels::Type;
 
-constexpr Count kMostSize = Count{1} << 30;
+constexpr Count kMostOfRun = Count{1} << 30;
 
-struct Options {
+struct RunGiven {
   SparseRunRequest request;
   PredictionOptions prediction;
   std::optional<Type> type;
@@ -28,7 +28,7 @@ struct Options {
   std::string masks, log;
 };
 
-void declare_model(CommandLine& line, Options& options) {
+void declare_model(CommandLine& line, RunGiven& options) {
   TextRequest& texts = options.request.texts;
   line.group("Model and texts");
   line.text("--checkpoint", texts.checkpoint, "DIR",
@@ -37,12 +37,12 @@ void declare_model(CommandLine& line, Options& options) {
   line.text("--text-column", texts.columns.text, "NAME", "The column of the texts; default: the first");
 }
 
-void declare_output(CommandLine& line, Options& options) {
+void declare_output(CommandLine& line, RunGiven& options) {
   TextRequest& texts = options.request.texts;
   line.group("Run");
-  line.count("--batch", texts.batch, "Texts of a batch; default 8", kMostSize);
+  line.count("--batch", texts.batch, "Texts of a batch; default 8", kMostOfRun);
   line.count("--max-tokens,--max-seq-length", texts.most_tokens,
-             "Most tokens of a text, longer ones are cut; default: at most 512", kMostSize);
+             "Most tokens of a text, longer ones are cut; default: at most 512", kMostOfRun);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
                     "Number format of activations: fp32 (default), bf16");
   line.count("--repeat", options.repeat, "Measure each attention this many times and take the median; default 3",
@@ -65,7 +65,7 @@ void declare_output(CommandLine& line, Options& options) {
                    "Write Sanger's load_balance.csv there, a line for each mask");
 }
 
-void settle(Options& options) {
+void settle_run(RunGiven& options) {
   SparseRunRequest& request = options.request;
   if (request.texts.checkpoint.empty())
     misuse("O1103", "`--checkpoint DIR` is missing", "such as `--checkpoint bert-base-uncased/`");
@@ -93,7 +93,7 @@ void settle(Options& options) {
 }  // namespace
 
 int run_sparse_run(const Arguments& arguments, Console& console) {
-  Options options;
+  RunGiven options;
   CommandLine line("sparse run",
                    "A model on texts with dense and with pruned attention: density, load balance, error and time of "
                    "each layer, and what it costs in quality",
@@ -103,7 +103,7 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   declare(line, options.prediction, false);
   declare_output(line, options);
   if (!line.read(arguments, console)) return kDone;
-  settle(options);
+  settle_run(options);
   if (!options.masks.empty()) {
     std::vector<std::string> earlier;
     std::error_code ignored;

@@ -11,7 +11,7 @@
 namespace orrery::verbs {
 namespace {
 
-std::optional<double> finite(double value) {
+std::optional<double> run_finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
@@ -42,11 +42,11 @@ Record<SparseRunLayer> layer_record() {
   return out;
 }
 
-Record<SparseRun> result() {
+Record<SparseRun> run_result() {
   using S = SparseRun;
   const Record<LanguageQuality> language = {
-      {"loss", "Mean loss over words.", [](const LanguageQuality& q) { return finite(q.loss); }},
-      {"perplexity", "Exponential of the loss.", [](const LanguageQuality& q) { return finite(q.perplexity); }},
+      {"loss", "Mean loss over words.", [](const LanguageQuality& q) { return run_finite(q.loss); }},
+      {"perplexity", "Exponential of the loss.", [](const LanguageQuality& q) { return run_finite(q.perplexity); }},
       {"accuracy", "Share of masked words that were predicted, 0 to 1; null for causal models.",
        &LanguageQuality::accuracy}};
   const Record<SparseRunQuality> quality = {
@@ -103,7 +103,7 @@ std::string words(const char* name, const std::optional<LanguageQuality>& qualit
 }  // namespace
 
 Document<SparseRun> sparse_run_document() {
-  return {"sparse_run", "Figures over all texts.", result()};
+  return {"sparse_run", "Figures over all texts.", run_result()};
 }
 
 std::string sparse_run_table(const SparseRun& answer) {

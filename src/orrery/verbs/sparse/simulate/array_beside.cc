@@ -16,11 +16,11 @@ using base::Count;
 
 constexpr Count kFeatures = 768, kHead = 64;  // of the published models
 
-double real(Count x) {
+double exact(Count x) {
   return static_cast<double>(x);
 }
 
-double median(std::vector<double> values) {
+double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -29,26 +29,26 @@ double median(std::vector<double> values) {
 
 double v1_core_ms(const LatencyShape& s) {
   if (s.load_balance <= 0) return 0;
-  const double operations = 2 * 2 * real(s.queries) * real(s.keys) * real(s.size) * real(s.matrices);
-  const double peak = 2 * real(s.rows) * real(s.pes) * s.hertz;
+  const double operations = 2 * 2 * exact(s.queries) * exact(s.keys) * exact(s.size) * exact(s.matrices);
+  const double peak = 2 * exact(s.rows) * exact(s.pes) * s.hertz;
   return operations * s.density / (peak * s.load_balance) * 1e3;
 }
 
 double v2_core_ms(const LatencyShape& s) {
   if (s.load_balance <= 0) return 0;
-  const double features = real(s.heads) * real(s.size), layers = real(s.matrices) / real(s.heads);
-  const double n = s.density / s.load_balance / (real(s.pes) / real(s.ports)) * real(s.keys);
-  const double row_tile = ((features + real(s.ports)) + (n + real(s.ports))) * (real(s.queries) / real(s.rows));
-  return layers * n / real(s.ports) * row_tile / s.hertz * 1e3;
+  const double features = exact(s.heads) * exact(s.size), layers = exact(s.matrices) / exact(s.heads);
+  const double n = s.density / s.load_balance / (exact(s.pes) / exact(s.ports)) * exact(s.keys);
+  const double row_tile = ((features + exact(s.ports)) + (n + exact(s.ports))) * (exact(s.queries) / exact(s.rows));
+  return layers * n / exact(s.ports) * row_tile / s.hertz * 1e3;
 }
 
 std::optional<WholeLayer> whole_layer(const LatencyShape& s) {
   if (s.queries != s.keys || s.heads * s.size != kFeatures || s.size != kHead || s.rows != 64 || s.pes != 16 ||
       s.ports != 64 || s.hertz != 1e9 || s.load_balance <= 0 || s.density <= 0)
     return std::nullopt;
-  const double layers = real(s.matrices) / real(s.heads);
+  const double layers = exact(s.matrices) / exact(s.heads);
   const masks::LatencyQuestion question{s.queries, s.density, s.load_balance};
-  const double projection = real(s.queries) * kFeatures * kFeatures * 2 / (2 * real(s.rows) * real(s.pes) * s.hertz);
+  const double projection = exact(s.queries) * kFeatures * kFeatures * 2 / (2 * exact(s.rows) * exact(s.pes) * s.hertz);
   WholeLayer out;
   out.v1_ms = layers * masks::latency_v1_ms(question);
   out.v2_ms = layers * masks::latency_v2_ms(question);
@@ -67,7 +67,7 @@ std::optional<CpuTimes> cpu_times(const masks::Mask& mask, Count size, int threa
   attention.heads = attention.key_heads = matrices;  // each with a pattern of its own
   attention.queries = mask.rows(), attention.keys = mask.columns();
   attention.size = attention.value_size = size;
-  attention.scale = 1 / std::sqrt(real(size));
+  attention.scale = 1 / std::sqrt(exact(size));
   std::vector<float> memory[4];
   kernels::Vectors* const tensors[] = {&attention.query, &attention.key, &attention.value, &attention.out};
   std::mt19937 random(1);
@@ -99,7 +99,7 @@ std::optional<CpuTimes> cpu_times(const masks::Mask& mask, Count size, int threa
     sparse.push_back(second.seconds() * 1e3);
   }
   if (dense.empty()) return std::nullopt;
-  return CpuTimes{median(dense), median(sparse), context.threads(),
+  return CpuTimes{middle(dense), middle(sparse), context.threads(),
                   std::string(kernels::name_of(context.table().level))};
 }
 

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kMostEvents = 1'000'000;  // some 100 MB of trace; Perfetto opens no more with ease
 
-struct Options {
+struct SimulateGiven {
   SimulateRequest request;
   ArrayInputOptions input;
   OutputFolder output;
   std::string trace;
 };
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_simulate(const Arguments& arguments, Console& console, SimulateGiven& options) {
   SimulateRequest& request = options.request;
   CommandLine line(
       "sparse simulate",
@@ -57,17 +57,17 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }  // namespace
 
 SimulateRequest simulate_request(const Arguments& arguments) {
-  Options options;
+  SimulateGiven options;
   QuietConsole console;
-  if (!read(arguments, console, options)) refuse_help();
+  if (!read_simulate(arguments, console, options)) refuse_help();
   settle(options.input, options.request.input);
   check_effort(options.request.effort, {options.request.choice.packing});
   return options.request;
 }
 
 int run_sparse_simulate(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  SimulateGiven options;
+  if (!read_simulate(arguments, console, options)) return kDone;
   SimulateRequest& request = options.request;
   settle(options.input, request.input);
   check_effort(request.effort, {request.choice.packing});

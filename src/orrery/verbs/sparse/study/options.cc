@@ -16,7 +16,7 @@ namespace {
 using base::Count;
 using kernels::Type;
 
-constexpr Count kMostSize = Count{1} << 30;
+constexpr Count kMostOfStudy = Count{1} << 30;
 
 void real(CommandLine& line, const char* name, std::optional<double>& value, const std::string& what, double most) {
   const std::string first = std::string(name).substr(0, std::string(name).find(','));
@@ -35,12 +35,12 @@ void declare_learning(CommandLine& line, SparseStudyRequest& request, bool& forc
   line.toggle("--resume", request.resume, "Go on from the states there");
   line.group("Training; default: as the scripts have it for the task");
   real(line, "--epochs", request.epochs, "How often each example is taken: 3, SQuAD 2, CLOTH 20", 1e6);
-  line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
+  line.count("--steps", request.steps, "Steps instead of epochs", kMostOfStudy);
   real(line, "--rate,--learning-rate", request.rate, "The largest learning rate: 2e-5, SQuAD 3e-5, CLOTH 5e-5", 10);
   line.count("--accumulate", request.accumulate, "Batches a step: 1, CLOTH 10", 1'000'000);
-  line.count("--batch", request.texts.batch, "Texts of a batch: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostSize);
+  line.count("--batch", request.texts.batch, "Texts of a batch: 32, SQuAD 12, CLOTH 3; in evaluation 8", kMostOfStudy);
   line.count("--max-tokens,--max-seq-length", request.texts.most_tokens,
-             "Most tokens of a text, longer ones are cut: 128, SQuAD 384, CLOTH 512", kMostSize);
+             "Most tokens of a text, longer ones are cut: 128, SQuAD 384, CLOTH 512", kMostOfStudy);
 }
 
 }  // namespace

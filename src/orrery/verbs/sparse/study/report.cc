@@ -9,12 +9,12 @@
 namespace orrery::verbs {
 namespace {
 
-std::optional<double> finite(double value) {
+std::optional<double> study_finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<double> last_loss(const StudyVariant& v) {
-  return v.losses.empty() ? std::nullopt : finite(v.losses.back());
+  return v.losses.empty() ? std::nullopt : study_finite(v.losses.back());
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ Document<SparseStudy> sparse_study_document() {
        "Name of the metric, as the task's own scripts call it; `combined`: their mean; `_mm`: of the mismatched set.",
        &TaskMetric::name},
       {"value", "Value of the metric; null where it is not defined.",
-       [](const TaskMetric& m) { return finite(m.value); }}};
+       [](const TaskMetric& m) { return study_finite(m.value); }}};
   const Record<V> variant = {
       {"name", "Kind of attention: dense, dynamic (a predicted mask) or static.", &V::name},
       {"rule", "Which pairs are kept, in words.", &V::rule},

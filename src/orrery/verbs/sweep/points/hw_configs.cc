@@ -33,7 +33,7 @@ const std::vector<std::string> kKeys = {"scratchpad_size",
                                         "use_IMC_as_buffer",
                                         "IMC_buffer_bandwidth"};
 
-[[noreturn]] void refuse(const std::string& message, const base::Location& where, const std::string& hint) {
+[[noreturn]] void refuse_configs(const std::string& message, const base::Location& where, const std::string& hint) {
   base::fail("O2058", message, where, hint);
 }
 
@@ -42,13 +42,13 @@ std::string value_of(const formats::json::Member& member) {
   if (value.kind == Node::Kind::kTruth) return value.truth ? "true" : "false";
   if (member.key == "dataflow") {
     if (!value.is_text() || (value.text != "WS" && value.text != "IS" && value.text != "OS"))
-      refuse(fmt::format("a dataflow is WS, IS or OS, not {}", formats::json::describe(value)), value.where,
-             "weights, inputs or outputs stay in the array");
+      refuse_configs(fmt::format("a dataflow is WS, IS or OS, not {}", formats::json::describe(value)), value.where,
+                     "weights, inputs or outputs stay in the array");
     return value.text;
   }
   if (!value.is_number() || !(value.number > 0))
-    refuse(fmt::format("`{}` must be a number above 0, not {}", member.key, formats::json::describe(value)),
-           value.where, "write a size, such as 524288");
+    refuse_configs(fmt::format("`{}` must be a number above 0, not {}", member.key, formats::json::describe(value)),
+                   value.where, "write a size, such as 524288");
   return value.text;
 }
 
@@ -124,35 +124,36 @@ void keep_only(verbs::LayerQuestion& question, int level, const std::string& dat
 std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& file, bool mixed, std::size_t first) {
   const Node root = formats::json::parse(file, "O2058", "a list of objects, such as [{\"pe_rows\": 16}]");
   if (root.kind != Node::Kind::kList || root.items.empty())
-    refuse("configurations are a list of objects", root.where, "write `[{\"pe_rows\": 16, ...}, ...]`");
+    refuse_configs("configurations are a list of objects", root.where, "write `[{\"pe_rows\": 16, ...}, ...]`");
   Group group;
   for (std::size_t i = 0; i < root.items.size(); ++i) {
     const Node& item = root.items[i];
     if (!item.is_object())
-      refuse(fmt::format("configuration {} is {}, not an object", i, formats::json::describe(item)), item.where,
-             "write `{\"pe_rows\": 16, ...}`");
+      refuse_configs(fmt::format("configuration {} is {}, not an object", i, formats::json::describe(item)), item.where,
+                     "write `{\"pe_rows\": 16, ...}`");
     if (i == 0)
       for (const formats::json::Member& member : item.members) {
         if (std::find(kKeys.begin(), kKeys.end(), member.key) == kKeys.end())
-          refuse(fmt::format("`{}` is no key of a configuration", member.key), member.key_where,
-                 base::did_you_mean(member.key, kKeys, fmt::format("keys are {}", fmt::join(kKeys, ", "))));
+          refuse_configs(fmt::format("`{}` is no key of a configuration", member.key), member.key_where,
+                         base::did_you_mean(member.key, kKeys, fmt::format("keys are {}", fmt::join(kKeys, ", "))));
         group.axes.push_back({kConfig + member.key, {}, member.key_where});
       }
     if (item.members.size() != group.axes.size())
-      refuse(fmt::format("configuration {} has {} keys, the first one {}", i, item.members.size(), group.axes.size()),
-             item.where, "give all of them the same keys");
+      refuse_configs(
+          fmt::format("configuration {} has {} keys, the first one {}", i, item.members.size(), group.axes.size()),
+          item.where, "give all of them the same keys");
     for (Axis& axis : group.axes) {
       const formats::json::Member* member = item.find(axis.path.substr(std::string(kConfig).size()));
       if (member == nullptr)
-        refuse(fmt::format("configuration {} has no `{}`", i, axis.path.substr(std::string(kConfig).size())),
-               item.where, "give all of them the same keys");
+        refuse_configs(fmt::format("configuration {} has no `{}`", i, axis.path.substr(std::string(kConfig).size())),
+                       item.where, "give all of them the same keys");
       std::string value = value_of(*member);
       if (i >= first) axis.values.push_back(std::move(value));
     }
   }
   if (group.size() == 0)
-    refuse(fmt::format("`--init-idx {}` leaves out all {} configurations", first, root.items.size()), root.where,
-           "count from 0");
+    refuse_configs(fmt::format("`--init-idx {}` leaves out all {} configurations", first, root.items.size()),
+                   root.where, "count from 0");
   if (!mixed) return {group};
   std::vector<Group> out;
   for (Axis& axis : group.axes) {

@@ -7,7 +7,7 @@
 namespace orrery::verbs {
 namespace {
 
-using amped::Candidate;
+using AmpedCandidate = amped::Candidate;
 using amped::Search;
 using formats::amped::NamedNumbers;
 
@@ -55,7 +55,7 @@ TrainFigures figures(const AmpedRun& run) {
   return out;
 }
 
-Record<AmpedRun> config() {
+Record<AmpedRun> amped_config() {
   Record<AmpedRun> out({});
   const auto quantities = amped::quantity_table();
   for (std::size_t i = 0; i < quantities.size(); ++i)
@@ -85,19 +85,19 @@ Record<AmpedRun> amped_part() {
           {"equations", "Constants and defects of the equations.", std::identity(), equations()}};
 }
 
-Record<Search> search() {
-  const Record<Candidate> candidate = {
-      {"batch_size", "Sequences of one iteration.", &Candidate::batch},
-      {"dp_intra", "Degree of data parallelism within a node.", &Candidate::dp_intra},
-      {"tp_intra", "Degree of tensor parallelism within a node.", &Candidate::tp_intra},
-      {"pp_intra", "Degree of pipeline parallelism within a node.", &Candidate::pp_intra},
-      {"dp_inter", "Degree of data parallelism across nodes.", &Candidate::dp_inter},
-      {"tp_inter", "Degree of tensor parallelism across nodes.", &Candidate::tp_inter},
-      {"pp_inter", "Degree of pipeline parallelism across nodes.", &Candidate::pp_inter},
-      {"microbatches", "Microbatches of a replica.", &Candidate::microbatches, Whole()},
-      {"memory_gb", "Memory that an accelerator needs, in GB.", &Candidate::memory_gb},
-      {"iteration_time_s", "Time of one iteration, in seconds.", &Candidate::iteration_s},
-      {"total_time_to_train_s", "Time of the whole training, in seconds.", &Candidate::total_s}};
+Record<Search> amped_search() {
+  const Record<AmpedCandidate> candidate = {
+      {"batch_size", "Sequences of one iteration.", &AmpedCandidate::batch},
+      {"dp_intra", "Degree of data parallelism within a node.", &AmpedCandidate::dp_intra},
+      {"tp_intra", "Degree of tensor parallelism within a node.", &AmpedCandidate::tp_intra},
+      {"pp_intra", "Degree of pipeline parallelism within a node.", &AmpedCandidate::pp_intra},
+      {"dp_inter", "Degree of data parallelism across nodes.", &AmpedCandidate::dp_inter},
+      {"tp_inter", "Degree of tensor parallelism across nodes.", &AmpedCandidate::tp_inter},
+      {"pp_inter", "Degree of pipeline parallelism across nodes.", &AmpedCandidate::pp_inter},
+      {"microbatches", "Microbatches of a replica.", &AmpedCandidate::microbatches, Whole()},
+      {"memory_gb", "Memory that an accelerator needs, in GB.", &AmpedCandidate::memory_gb},
+      {"iteration_time_s", "Time of one iteration, in seconds.", &AmpedCandidate::iteration_s},
+      {"total_time_to_train_s", "Time of the whole training, in seconds.", &AmpedCandidate::total_s}};
   const Record<Search> rejected = {
       {"layers", "Candidates with more stages than layers, or with layers that cannot be shared equally.",
        &Search::more_stages_than_layers},
@@ -112,7 +112,7 @@ Record<Search> search() {
            [](const Search& s) { return amped::best_candidates(s, kBest); }, candidate}};
 }
 
-Record<AmpedRun> result() {
+Record<AmpedRun> amped_result() {
   const auto searched = [](const AmpedRun& run) { return run.space.has_value(); };
   Record<AmpedRun> out = train_figures().of<AmpedRun>(figures);
   return out.add({{"parameters", "Parameters of the model.",
@@ -121,9 +121,9 @@ Record<AmpedRun> result() {
                    [](const AmpedRun& r) {
                      return r.resolved.quantities.total_parameters - r.resolved.quantities.expert_parameters;
                    }},
-                  {"config", "AMPeD's parameters as given.", std::identity(), config()},
+                  {"config", "AMPeD's parameters as given.", std::identity(), amped_config()},
                   {"amped", "Further quantities of AMPeD's equations.", std::identity(), amped_part()},
-                  {"search", "With `--search`: the candidates and the best of them.", &AmpedRun::search, search(),
+                  {"search", "With `--search`: the candidates and the best of them.", &AmpedRun::search, amped_search(),
                    when(searched)}});
 }
 
@@ -135,7 +135,7 @@ Document<AmpedRun> amped_document() {
       {"space", "Number of candidates.", &Search::considered},
       {"evaluated", "Number of candidates that are possible.", [](const Search& s) { return s.valid.size(); }}};
   return {"train",
-          {{"result", "Time and memory of an iteration by AMPeD's equations.", std::identity(), result()},
+          {{"result", "Time and memory of an iteration by AMPeD's equations.", std::identity(), amped_result()},
            {"certificate", "With `--search`: what is proven of the best candidate.", &AmpedRun::search, certificate,
             when([](const AmpedRun& r) { return r.space.has_value(); })}}};
 }

@@ -13,23 +13,23 @@ namespace {
 using base::Count;
 using kernels::Type;
 
-constexpr Count kMostSize = Count{1} << 24;
+constexpr Count kMostOfBench = Count{1} << 24;
 
-struct Options {
+struct BenchGiven {
   TuneBenchRequest request;
   std::optional<Type> type;
 };
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_bench(const Arguments& arguments, Console& console, BenchGiven& options) {
   TuneBenchRequest& request = options.request;
   CommandLine line("tune bench",
                    "The operators of an encoder's layer, measured on this machine in every layout that may matter",
                    "orrery tune bench --model bert-large --batch 8 --seq 512 -o measured");
   line.group("Sizes");
   line.text("--model", request.model, "NAME|FILE", "Sizes of a model from the catalogue, or of its config.json");
-  line.count("--batch", request.batch, "Sequences of a batch; default 1, without a model 8", kMostSize);
+  line.count("--batch", request.batch, "Sequences of a batch; default 1, without a model 8", kMostOfBench);
   line.count("--seq", request.seq,
-             "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostSize);
+             "Tokens of a sequence; default: the model's longest, at most 4096, without a model 512", kMostOfBench);
   line.text("--size", request.sizes, "H=16,B=8,...",
             "Without a model, in Substation's letters: B, J, H, P, I or N, U; default: BERT-large's");
   line.group("What is measured");
@@ -47,8 +47,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }  // namespace
 
 int run_tune_bench(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  BenchGiven options;
+  if (!read_bench(arguments, console, options)) return kDone;
   if (options.request.folder.empty())
     misuse("O1103", "`-o DIR` is missing", "measurements are kept in a folder: `-o measured`");
   options.request.type = options.type.value_or(Type::kF32);

@@ -29,7 +29,7 @@ Record<Benched> one_benchmark() {
        &Benched::model_error}};
 }
 
-Record<TunedBench> result() {
+Record<TunedBench> bench_result() {
   const auto sizes = [](const TunedBench& b) {
     std::vector<std::pair<std::string, base::Count>> out;
     for (const char letter : std::string("bjkhpiu")) out.emplace_back(std::string(1, letter), b.sizes[letter]);
@@ -68,7 +68,7 @@ Record<TunedBench> result() {
 }  // namespace
 
 Document<TunedBench> tune_bench_document() {
-  return {"tune_bench", "Measured times, and what cost models say of the rest.", result()};
+  return {"tune_bench", "Measured times, and what cost models say of the rest.", bench_result()};
 }
 
 std::string bench_table(const TunedBench& bench) {

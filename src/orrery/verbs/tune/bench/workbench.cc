@@ -29,7 +29,7 @@ namespace {
 using kernels::Index;
 using tuning::BlasCall;
 
-constexpr double kEnough = 0.1, kLong = 0.4;  // seconds
+constexpr double kEnough = 0.1, kLongRun = 0.4;  // seconds
 constexpr std::size_t kFewest = 3, kMost = 9;
 constexpr double kProbeEvery = 2, kProbe = 2e-4;
 constexpr double kDrop = 0.1;
@@ -171,7 +171,7 @@ double Workbench::timed(Run run) {
   if (since_probe_.seconds() > kProbeEvery) probe_frequency();
   const base::Stopwatch whole;
   run();
-  const bool slow = whole.seconds() > kLong;
+  const bool slow = whole.seconds() > kLongRun;
   std::vector<double> times;
   const base::Stopwatch counted;
   while (times.empty() || (!slow && times.size() < kMost && (times.size() < kFewest || counted.seconds() < kEnough))) {

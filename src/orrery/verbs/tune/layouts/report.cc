@@ -32,7 +32,7 @@ Count kernel_configurations() {
   return sum;
 }
 
-Record<LayoutsAnswer> result() {
+Record<LayoutsAnswer> layouts_result() {
   using C = ContractionAnswer;
   const Record<Product> product = {{"m", "Rows of the result.", &Product::m},
                                    {"n", "Columns of the result.", &Product::n},
@@ -79,7 +79,7 @@ Record<LayoutsAnswer> result() {
 }  // namespace
 
 Document<LayoutsAnswer> tune_layouts_document() {
-  return {"tune_layouts", "Layouts of a layer's operators, counted.", result()};
+  return {"tune_layouts", "Layouts of a layer's operators, counted.", layouts_result()};
 }
 
 std::string layouts_table(const LayoutsAnswer& answer) {

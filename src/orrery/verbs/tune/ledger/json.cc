@@ -60,7 +60,7 @@ Record<ProfileTotals> sums() {
       {"words_compulsory", "Words of inputs, weights, outputs and gradients alone.", &ProfileTotals::words_compulsory}};
 }
 
-Record<LedgerAnswer> config() {
+Record<LedgerAnswer> ledger_config() {
   using layer::Shape;
   const Record<Shape> sizes = {
       {"batch", "Sequences of a batch.", &Shape::batch},
@@ -84,7 +84,7 @@ Record<LedgerAnswer> config() {
           {"dropout", "Whether dropout masks are counted.", [](const LedgerAnswer& a) { return a.options.dropout; }}};
 }
 
-Record<LedgerAnswer> result() {
+Record<LedgerAnswer> ledger_result() {
   using L = LedgerAnswer;
   const Record<MovedRow> moved = {{"name", "What the operator does.", &MovedRow::name},
                                   {"pass", "Pass in which it runs.", [](const MovedRow& r) { return pass(r.backward); },
@@ -115,13 +115,13 @@ Record<LedgerAnswer> result() {
        sums()},
       {"weights", "Words of weights, biases and norms.", [](const L& a) { return a.ledger.weights; }},
       {"machine", "Machine whose peaks the operators are compared with.", std::identity(), machine},
-      {"config", "The layer that was counted.", std::identity(), config()}};
+      {"config", "The layer that was counted.", std::identity(), ledger_config()}};
 }
 
 }  // namespace
 
 Document<LedgerAnswer> tune_ledger_document() {
-  return {"tune_ledger", "Operations and words of a layer, counted; times are modelled.", result()};
+  return {"tune_ledger", "Operations and words of a layer, counted; times are modelled.", ledger_result()};
 }
 
 }  // namespace orrery::verbs

@@ -11,7 +11,7 @@ using kernels::MachinePeaks;
 using layer::Dropout;
 using layer::Shape;
 
-std::optional<double> finite(double value) {
+std::optional<double> finite_of(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
@@ -50,9 +50,9 @@ Record<LayerCheck> test() {
       {"name", "Name of the tensor: `y`, `dx`, or `d_` and the name of a weight.",
        [](const TensorError& t) { return t.name; }},
       {"max_error", "Largest difference over the reference's largest magnitude; null where it is not a number.",
-       [](const TensorError& t) { return finite(t.max_error); }},
+       [](const TensorError& t) { return finite_of(t.max_error); }},
       {"rms_error", "Root mean square of differences over that of the reference; null where it is not a number.",
-       [](const TensorError& t) { return finite(t.rms_error); }}};
+       [](const TensorError& t) { return finite_of(t.rms_error); }}};
   return {
       {"against", "Number format of the reference.", [](const LayerCheck& c) { return verbs::type_name(c.against); }},
       {"batch", "Sequences that were compared.", [](const LayerCheck& c) { return c.shape.batch; }},
@@ -62,7 +62,7 @@ Record<LayerCheck> test() {
       {"tensors", "Errors of each tensor.", &LayerCheck::tensors, tensor}};
 }
 
-Record<TunedRun> config() {
+Record<TunedRun> run_config() {
   const auto shape = [](const TunedRun& r) -> const Shape& { return r.layer.shape; };
   const Record<Dropout> dropout = {{"attention", "Dropout rate of attention probabilities.", &Dropout::attention},
                                    {"first", "Dropout rate behind attention.", &Dropout::first},
@@ -120,7 +120,7 @@ Record<TunedRun> config() {
        [](const TunedRun& r) { return static_cast<base::Count>(r.forward_s.size()); }}};
 }
 
-Record<TunedRun> result() {
+Record<TunedRun> run_result() {
   const Record<MachinePeaks> peaks = {
       {"fp32_gflops", "Peak of fp32 fused multiply-adds, in 1e9 operations a second.",
        [](const MachinePeaks& p) { return p.fp32 / 1e9; }},
@@ -148,7 +148,7 @@ Record<TunedRun> result() {
        "With `--test`: largest difference of any tensor over the reference's largest magnitude; null without, where "
        "the reference is not fp64, or where it is not a number.",
        [](const TunedRun& r) {
-         return r.check && r.check->against == kernels::Type::kF64 ? finite(r.check->max_error) : std::nullopt;
+         return r.check && r.check->against == kernels::Type::kF64 ? finite_of(r.check->max_error) : std::nullopt;
        }},
       {"isa", "Instruction set that the kernels used.", &TunedRun::isa},
       {"threads", "Threads that computed.", &TunedRun::threads},
@@ -162,13 +162,13 @@ Record<TunedRun> result() {
        [=](const TunedRun& r) { return known(r.got_by_peaks); }, processors()},
       {"operators", "Operators, in the order in which they run.", &TunedRun::operators, one_operator()},
       {"test", "With `--test`: comparison with a reference, tensor by tensor; null without.", &TunedRun::check, test()},
-      {"config", "Layer and settings of the run.", std::identity(), config()}};
+      {"config", "Layer and settings of the run.", std::identity(), run_config()}};
 }
 
 }  // namespace
 
 Document<TunedRun> tune_run_document() {
-  return {"tune_run", "Times and rates, all measured.", result(), kInputs | kWarnings | kTiming,
+  return {"tune_run", "Times and rates, all measured.", run_result(), kInputs | kWarnings | kTiming,
           [](const TunedRun& r) { return Envelope{.inputs = &r.layer.inputs, .warnings = &r.warnings}; }};
 }
 

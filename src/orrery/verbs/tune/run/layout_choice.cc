@@ -22,22 +22,22 @@ using tuning::Graph;
 using tuning::LayoutChoice;
 
 constexpr const char* kCode = "O1746";
-constexpr const char* kHint = "`orrery tune select DIR --output_config FILE` writes such a file";
+constexpr const char* kWhoWritesIt = "`orrery tune select DIR --output_config FILE` writes such a file";
 
-struct Stack {
+struct StackedTensor {
   const char* name;
   const char* parts[3];
 };
-constexpr Stack kStacks[] = {{"BKQV", {"BK", "BQ", "BV"}},
-                             {"KKQQVV", {"KK", "QQ", "VV"}},
-                             {"WKKWQQWVV", {"WKK", "WQQ", "WVV"}},
-                             {"DKKQQVV", {"DKK", "DQQ", "DVV"}}};
+constexpr StackedTensor kStacks[] = {{"BKQV", {"BK", "BQ", "BV"}},
+                                     {"KKQQVV", {"KK", "QQ", "VV"}},
+                                     {"WKKWQQWVV", {"WKK", "WQQ", "WVV"}},
+                                     {"DKKQQVV", {"DKK", "DQQ", "DVV"}}};
 
 class Reader {
  public:
   Reader(const Graph& graph, base::Diagnostics& found) : graph_(graph), found_(found) {
     for (const tuning::Variable& variable : graph.variables) names_.push_back(variable.name);
-    for (const Stack& stack : kStacks) names_.emplace_back(stack.name);
+    for (const StackedTensor& stack : kStacks) names_.emplace_back(stack.name);
   }
 
   void read(const Node& root, LayoutChoice& choice, base::Diagnostics& warnings) {
@@ -63,7 +63,7 @@ class Reader {
   // What follows from what was said.
   void complete(LayoutChoice& choice) const {
     auto& layouts = choice.layouts;
-    for (const Stack& stack : kStacks) {
+    for (const StackedTensor& stack : kStacks) {
       const auto at = layouts.find(stack.name);
       if (at == layouts.end()) continue;
       for (const char* part : stack.parts) {
@@ -85,7 +85,7 @@ class Reader {
   }
 
  private:
-  void error(std::string message, const base::Location& where, std::string hint = kHint) {
+  void error(std::string message, const base::Location& where, std::string hint = kWhoWritesIt) {
     found_.error(kCode, std::move(message), where).hint(std::move(hint));
   }
 
@@ -167,7 +167,7 @@ std::vector<std::string> unlike_graph(const layer::Shape& s) {
 }  // namespace
 
 LayoutChoice read_layout_choice(const std::string& path, const Graph& graph, base::Diagnostics& warnings) {
-  const Node root = formats::json::parse(base::read_file(path), kCode, kHint);
+  const Node root = formats::json::parse(base::read_file(path), kCode, kWhoWritesIt);
   base::Diagnostics found;
   LayoutChoice choice;
   Reader reader(graph, found);
@@ -178,7 +178,7 @@ LayoutChoice read_layout_choice(const std::string& path, const Graph& graph, bas
   if (!faults.empty()) {
     base::Diagnostic& no = found.error(kCode, fmt::format("the layouts of `{}` cannot be run", path), root.where);
     for (const std::string& fault : faults) no.note(fault);
-    no.hint(kHint);
+    no.hint(kWhoWritesIt);
   }
   found.throw_if_errors();
   return choice;

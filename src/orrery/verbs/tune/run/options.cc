@@ -20,7 +20,7 @@ using kernels::Type;
 
 constexpr double kUsualDropout = 0.1;  // run_encoder's
 
-struct Options {
+struct RunGiven {
   TuneRunRequest request;
   std::optional<Type> type, test_type;
   std::optional<double> dropout, softmax, residual1, activation, residual2;
@@ -29,7 +29,7 @@ struct Options {
   OutputFolder output;
 };
 
-void declare_run(CommandLine& line, Options& options) {
+void declare_run(CommandLine& line, RunGiven& options) {
   const std::vector<std::pair<std::string, Type>> types = {
       {"fp32", Type::kF32}, {"bf16", Type::kBf16}, {"fp16", Type::kF16}, {"fp64", Type::kF64}};
   line.group("Run");
@@ -67,7 +67,7 @@ void declare_run(CommandLine& line, Options& options) {
                     "Write every operator's times there, for Perfetto");
 }
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_run(const Arguments& arguments, Console& console, RunGiven& options) {
   CommandLine line("tune run",
                    "One transformer layer, run on this machine and measured: forward, backward, operator by operator",
                    "orrery tune run --model bert-large --batch 8 --seq 512 --train --dropout 0.1");
@@ -77,7 +77,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }
 
 // What the options mean together.
-void settle(Options& options, base::Diagnostics& warnings) {
+void settle(RunGiven& options, base::Diagnostics& warnings) {
   TuneRunRequest& request = options.request;
   const bool plain = request.layer.model.empty();
   if (options.train && options.inference)
@@ -112,8 +112,8 @@ void settle(Options& options, base::Diagnostics& warnings) {
 }  // namespace
 
 int run_tune_run(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  RunGiven options;
+  if (!read_run(arguments, console, options)) return kDone;
   base::Diagnostics unused;
   settle(options, unused);
   return run_verb<TunedRun>(console, {.answer =

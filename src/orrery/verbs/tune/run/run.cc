@@ -29,7 +29,7 @@ using kernels::Type;
 using layer::Index;
 
 // Without --iters: at least so many, then until so many seconds have passed.
-constexpr Count kFewest = 5, kMost = 1000;
+constexpr Count kFewestRuns = 5, kMostRuns = 1000;
 constexpr double kSeconds = 3;
 constexpr const char* kBuiltIn = "built-in";
 constexpr std::size_t kMostEvents = 20'000;
@@ -152,11 +152,11 @@ class Measurement {
     attach(&profile);
     const base::Stopwatch clock;
     const ProcessorClock processors(run_.threads);
-    const Count most = request_.iterations.value_or(kMost);
+    const Count most = request_.iterations.value_or(kMostRuns);
     SeriesList series;
     bool spent = false;
     for (Count i = 0; i < most; ++i) {
-      if (!request_.iterations && i >= kFewest && clock.seconds() >= kSeconds) break;
+      if (!request_.iterations && i >= kFewestRuns && clock.seconds() >= kSeconds) break;
       profile.clear();
       const double begin = clock.seconds();
       const auto [forward, backward] = iterate();

@@ -125,7 +125,7 @@ Record<Modelled> modelled() {
           {"hidden", "Width of the feed-forward network.", [](const Modelled& m) { return m.times.sizes['u']; }}};
 }
 
-Record<TunedSelection> result() {
+Record<TunedSelection> select_result() {
   const auto time = [](const TunedSelection& a) {
     return a.selection ? std::optional(tuning::ms(a.selection->time)) : std::nullopt;
   };
@@ -195,7 +195,7 @@ Record<TunedSelection> result() {
 Document<TunedSelection> tune_select_document() {
   return {"tune_select",
           {{"result", "The choice of layouts; `times` says whether times were measured or modelled.", std::identity(),
-            result()},
+            select_result()},
            {"certificate", "What is proven of the choice; bounds in milliseconds.", &TunedSelection::certificate,
             proof()}}};
 }

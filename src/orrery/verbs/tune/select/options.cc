@@ -17,7 +17,7 @@
 namespace orrery::verbs {
 namespace {
 
-struct Options {
+struct SelectGiven {
   TuneSelectRequest request;
   ModelledRequest modelled;
   std::string layouts;  // where the layout file goes
@@ -42,7 +42,7 @@ Arguments joined_splits(const Arguments& arguments) {
 }
 
 // A layer and a machine in the place of a folder.
-void declare_modelled(CommandLine& line, Options& options) {
+void declare_modelled(CommandLine& line, SelectGiven& options) {
   using machine::Precision;
   LayerRequest& layer = options.modelled.layer;
   line.group("Times modelled, without DIR");
@@ -69,7 +69,7 @@ void declare_modelled(CommandLine& line, Options& options) {
 }
 
 // Either a folder, or a layer and a machine.
-void choose_source(Options& options) {
+void choose_source(SelectGiven& options) {
   TuneSelectRequest& request = options.request;
   const LayerRequest& layer = options.modelled.layer;
   const std::pair<const char*, bool> given[] = {{"--model", !layer.model.empty()},
@@ -98,7 +98,7 @@ void choose_source(Options& options) {
   request.modelled = options.modelled;
 }
 
-bool read(const Arguments& arguments, Console& console, Options& options) {
+bool read_select(const Arguments& arguments, Console& console, SelectGiven& options) {
   CommandLine line(
       "tune select",
       "The layouts that make a layer fastest, chosen exactly from measured or modelled times of its operators",
@@ -152,15 +152,15 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
 }  // namespace
 
 TuneSelectRequest select_request(const Arguments& arguments) {
-  Options options;
+  SelectGiven options;
   QuietConsole console;
-  if (!read(arguments, console, options)) refuse_help();
+  if (!read_select(arguments, console, options)) refuse_help();
   return options.request;
 }
 
 int run_tune_select(const Arguments& arguments, Console& console) {
-  Options options;
-  if (!read(arguments, console, options)) return kDone;
+  SelectGiven options;
+  if (!read_select(arguments, console, options)) return kDone;
   std::string file;
   return run_verb<TunedSelection>(
       console, {.answer =

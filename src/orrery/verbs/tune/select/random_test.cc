@@ -307,7 +307,7 @@ TEST(TuneSelectOfRandomFolders, FindsWhatTryingEverythingFindsAndNoModeIsBelow) 
   const tuning::Graph graph = tuning::encoder_graph(tuning::Sizes::encoder(8, 512, 16, 1024, 4096));
   const fs::path folder = fs::temp_directory_path() / fmt::format("orrery_random_{}", std::random_device{}());
   int infeasible = 0, modes = 0, written = 0;
-  for (int i = 0; i < folders(60); ++i) {
+  for (int i = 0; i < folders(30); ++i) {
     std::mt19937_64 draw(static_cast<std::uint64_t>(i));
     fs::remove_all(folder);
     fs::create_directories(folder);
@@ -342,9 +342,9 @@ TEST(TuneSelectOfRandomFolders, FindsWhatTryingEverythingFindsAndNoModeIsBelow) 
     ASSERT_EQ(again.evaluated->selection->time, found.selection->time) << i;
   }
   fs::remove_all(folder);
-  EXPECT_GT(infeasible, folders(60) / 50);
-  EXPECT_GT(modes, folders(60) / 2);
-  EXPECT_GT(written, folders(60) / 4);
+  EXPECT_GT(infeasible, folders(30) / 50);
+  EXPECT_GT(modes, folders(30) / 2);
+  EXPECT_GT(written, folders(30) / 4);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace {
 using base::Count;
 using kernels::Type;
 
-constexpr Count kMostSize = Count{1} << 30;
+constexpr Count kMostOfTexts = Count{1} << 30;
 
-struct Options {
+struct TextsGiven {
   TextRequest request;
   std::optional<Type> type;
   std::optional<Count> stride;
@@ -30,7 +30,7 @@ const std::vector<std::pair<std::string, Task>> kTasks = {{"classification", Tas
                                                           {"mlm", Task::kMaskedWords},
                                                           {"causal", Task::kNextWord}};
 
-void declare_texts(CommandLine& line, Options& options, const std::string& data, const std::string& what) {
+void declare_texts(CommandLine& line, TextsGiven& options, const std::string& data, const std::string& what) {
   TextRequest& request = options.request;
   line.group("Model and texts");
   line.text("--checkpoint", request.checkpoint, "DIR",
@@ -39,32 +39,34 @@ void declare_texts(CommandLine& line, Options& options, const std::string& data,
   line.text("--text-column", request.columns.text, "NAME", "The column of the texts; default: by its usual names");
 }
 
-void declare_run(CommandLine& line, Options& options) {
+void declare_run(CommandLine& line, TextsGiven& options) {
   TextRequest& request = options.request;
   line.group("Run");
-  line.count("--batch", request.batch, "Texts of a batch; default 8, in training 32", kMostSize);
+  line.count("--batch", request.batch, "Texts of a batch; default 8, in training 32", kMostOfTexts);
   line.count("--max-tokens,--max-seq-length", request.most_tokens,
-             "Most tokens of a text, longer ones are cut; default: at most 512, in training 128 (qa: 384)", kMostSize);
+             "Most tokens of a text, longer ones are cut; default: at most 512, in training 128 (qa: 384)",
+             kMostOfTexts);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
                     "Number format of activations: fp32 (default), bf16");
   declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
 }
 
-void declare_task(CommandLine& line, Options& options) {
+void declare_task(CommandLine& line, TextsGiven& options) {
   TextRequest& request = options.request;
   line.choice<Task>("--task", request.task, kTasks,
                     "classification, regression, qa, mlm, causal; default: as the checkpoint's head");
   line.text("--second-column", request.columns.second, "NAME",
             "The column of a pair's second text, or of a question's context");
   line.text("--label-column", request.columns.label, "NAME", "The column of the labels");
-  line.count("--doc-stride", options.stride, "qa: tokens that windows of a long context share; default 128", kMostSize);
+  line.count("--doc-stride", options.stride, "qa: tokens that windows of a long context share; default 128",
+             kMostOfTexts);
 }
 
 void demand(const std::string& value, const char* option, const char* example) {
   if (value.empty()) misuse("O1103", fmt::format("`{}` is missing", option), fmt::format("such as `{}`", example));
 }
 
-void settle(Options& options, const char* data) {
+void settle(TextsGiven& options, const char* data) {
   demand(options.request.checkpoint, "--checkpoint DIR", "--checkpoint bert-base-uncased/");
   demand(options.request.data, fmt::format("{} FILE", data).c_str(), fmt::format("{} texts.txt", data).c_str());
   options.request.type = options.type.value_or(Type::kF32);
@@ -99,7 +101,7 @@ void real(CommandLine& line, const char* name, std::optional<double>& value, con
 }  // namespace
 
 int run_tune_embed(const Arguments& arguments, Console& console) {
-  Options options;
+  TextsGiven options;
   std::optional<Pool> pool;
   CommandLine line("tune embed", "Vectors of texts, by a model that runs on this machine",
                    "orrery tune embed --checkpoint bert-base-uncased/ --text texts.txt");
@@ -114,12 +116,12 @@ int run_tune_embed(const Arguments& arguments, Console& console) {
 }
 
 int run_tune_generate(const Arguments& arguments, Console& console) {
-  Options options;
+  TextsGiven options;
   std::optional<Count> most;
   CommandLine line("tune generate", "How texts go on, or what becomes of them: the most likely words, by GPT-2 or BART",
                    "orrery tune generate --checkpoint gpt2/ --text beginnings.txt --max-new-tokens 40");
   declare_texts(line, options, "--text,--data", "Texts: one a line; or CSV, TSV, JSON lines");
-  line.count("--max-new-tokens", most, "Most tokens that are added to a text; default 32", kMostSize);
+  line.count("--max-new-tokens", most, "Most tokens that are added to a text; default 32", kMostOfTexts);
   declare_run(line, options);
   if (!line.read(arguments, console)) return kDone;
   settle(options, "--text");
@@ -128,7 +130,7 @@ int run_tune_generate(const Arguments& arguments, Console& console) {
 }
 
 int run_tune_eval(const Arguments& arguments, Console& console) {
-  Options options;
+  TextsGiven options;
   CommandLine line("tune eval", "How well a model does a task on a file of texts",
                    "orrery tune eval --checkpoint trained/ --data held.csv");
   declare_texts(line, options, "--data", "Rows: CSV or TSV with a header, JSON lines; or a text a line");
@@ -144,7 +146,7 @@ int run_tune_eval(const Arguments& arguments, Console& console) {
 }
 
 int run_tune_train(const Arguments& arguments, Console& console) {
-  Options options;
+  TextsGiven options;
   TrainTextsRequest request;
   std::optional<double> rate, decay, clip, epochs, warmup_share, beta1, beta2, epsilon;
   std::optional<Count> accumulate, save_every;
@@ -159,9 +161,9 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   declare_empty_rows(line, options.request.pruning.empty);
   line.group("Training");
   real(line, "--epochs", epochs, "How often each example is taken; default 3", 1e6);
-  line.count("--steps", request.steps, "Steps instead of epochs", kMostSize);
+  line.count("--steps", request.steps, "Steps instead of epochs", kMostOfTexts);
   real(line, "--rate,--learning-rate", rate, "The largest learning rate; default 5e-5", 10);
-  line.count("--warmup,--warmup-steps", request.warmup, "Steps in which the rate rises to it; default 0", kMostSize);
+  line.count("--warmup,--warmup-steps", request.warmup, "Steps in which the rate rises to it; default 0", kMostOfTexts);
   real(line, "--warmup-ratio", warmup_share, "Share of all steps in which the rate rises to it, instead of --warmup",
        1);
   real(line, "--weight-decay", decay, "Weight decay of AdamW, decoupled; default 0", 10);
@@ -171,7 +173,7 @@ int run_tune_train(const Arguments& arguments, Console& console) {
   real(line, "--beta2", beta2, "Second moment's decay of AdamW; default 0.999", 0.9999999);
   real(line, "--epsilon", epsilon, "Epsilon of AdamW; default 1e-8", 1);
   line.count("--accumulate", accumulate, "Batches a step; default 1", 1'000'000);
-  line.count("--save-every", save_every, "Also write the folder after so many steps", kMostSize);
+  line.count("--save-every", save_every, "Also write the folder after so many steps", kMostOfTexts);
   line.toggle("--force", force, "Overwrite what is in the folder of -o");
   line.toggle("--resume", request.resume, "Go on from the state in the folder of -o");
   declare_run(line, options);
