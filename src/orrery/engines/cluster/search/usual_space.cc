@@ -40,9 +40,8 @@ Space usual_space(const Model& model, const System& system, const Space& space) 
   // Given microbatches need not divide what they share out, open ones do: so the software has to insist on it.
   if ((space.base.stack.lacks & ~space.waived & feature("uneven_microbatches")) != 0)
     keep(out, Variable::kMicroBatch, batches, [](base::Count) { return true; });
-  // Of one replica ZeRO 1 is another plan than none only where the optimiser's state lies on the host.
-  if (out.of(Variable::kOffloadOptimizer) == Values{0})
-    keep(out, Variable::kZero, {0, 1}, [](base::Count) { return true; });
+  // Not by a list of values: a given value stands for one replica as well, an open one does not.
+  if (space.open(Variable::kZero)) out.base.stack.lacks |= feature("zero_2") | feature("zero_3");
   return out;
 }
 

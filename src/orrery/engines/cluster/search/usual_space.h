@@ -3,7 +3,7 @@
 //   tp           within a node
 //   cp           from kLeastLocalTokens tokens on each rank
 //   micro_batch  powers of two up to kMostMicroBatch, of software that pipelines it (Megatron-LM, Megatron-Core)
-//   zero         the optimiser's state at most, of the same software
+//   zero         the optimiser's state at most, of the same software, which then lacks the rest
 //   shard, order   the first choice: over all replicas, in the order of ranks that is usual
 //   offload_activations, offload_optimizer   nothing
 //

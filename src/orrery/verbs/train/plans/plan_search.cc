@@ -216,7 +216,12 @@ struct Search {
   cluster::Optimum run(const cluster::Space& in, const cluster::Objective& wanted, const cluster::PlanLimits& within,
                        cluster::SearchOptions options) const {
     options.threads = threads;
-    return cluster::optimize(trained.model, trained.system, in, wanted, within, operators, budget, options);
+    cluster::Optimum found =
+        cluster::optimize(trained.model, trained.system, in, wanted, within, operators, budget, options);
+    // What a part of the space leaves out its software can do all the same.
+    for (cluster::Candidate& each : found.best)
+      if (each.plan.stack.name == wide.base.stack.name) each.plan.stack.lacks = wide.base.stack.lacks;
+    return found;
   }
 
   void look_at(const PlanStage& stage) {
