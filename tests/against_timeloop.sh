@@ -13,7 +13,8 @@ cp "$ROOT"/tests/errors/base/{arch,problem,ERT}.yaml case
 cp case/* point
 sed -i 's/instance: .*/instance: {E: 1, D: 1, L: 1}/' point/problem.yaml
 
-printf '%s\n' '#!/usr/bin/env bash' "'$orrery' eval \"\$@\" --compat timeloop -o told >/dev/null && mv told/stats.txt ." >same
+printf '%s\n' '#!/usr/bin/env bash' \
+  "'$orrery' eval \"\$@\" --compat timeloop -o told >/dev/null && mv told/stats.txt ." >same
 printf '%s\n' '#!/usr/bin/env bash' "cp '$scratch/recorded.txt' timeloop-model.stats.txt" >recorded
 chmod +x same recorded
 compare() { python3 "$ROOT/bench/against_timeloop.py" --seed 3 "$@"; }
