@@ -198,12 +198,15 @@ std::vector<Field> problem_fields() {
       required(
           {"projection", Type::kAnything, "One entry a coordinate: a sum of [dimension] or [dimension, coefficient]."}),
       {"read_write", Type::kBool, "True for the output."},
+      {"bits_per_value", Type::kExpression, "Bits of a value, where it is not a word of each storage."},
   };
   return {required({"problem",
                     Type::kMap,
                     "One layer: an extended einsum.",
                     {{"version", Type::kExpression, "Version of the format: 0.4."},
-                     {"instance", Type::kOpenMap, "Bounds of the dimensions and values of the coefficients."},
+                     {"instance", Type::kOpenMap,
+                      "Bounds of the dimensions, values of the coefficients, and `bitwidths`: bits of the values of "
+                      "dataspaces."},
                      {"shape",
                       Type::kMap,
                       "The loops and what they touch.",

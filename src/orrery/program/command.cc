@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/limits/stop_signal.h"
+#include "orrery/base/limits/out_of_time.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/console.h"

@@ -3,8 +3,6 @@
 
 #include <atomic>
 
-#include "orrery/base/diagnostics/diagnostic.h"
-
 namespace orrery::base {
 
 inline std::atomic<bool> stop_requested{false};
@@ -16,11 +14,6 @@ struct StopWatcher {
   ~StopWatcher() { --stop_watchers; }
   StopWatcher(const StopWatcher&) = delete;
   StopWatcher& operator=(const StopWatcher&) = delete;
-};
-
-// A limit of time came before there was any answer: exit code 3.
-struct OutOfTime : InputError {
-  using InputError::InputError;
 };
 
 }  // namespace orrery::base

@@ -34,6 +34,7 @@ struct Dataspace {
   std::string name;
   std::vector<Rank> ranks;
   bool read_write = false;  // an output: read back, added to, written
+  base::Count bits = 0;     // of each value, wherever it is; 0: those of the word of each storage
 };
 
 struct Einsum {

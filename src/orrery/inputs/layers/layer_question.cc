@@ -21,7 +21,7 @@ bool same_einsum(const workload::Einsum& a, const workload::Einsum& b) {
     return std::equal(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end(), same_term);
   };
   const auto dataspace = [&](const workload::Dataspace& x, const workload::Dataspace& y) {
-    return x.name == y.name && x.read_write == y.read_write &&
+    return x.name == y.name && x.read_write == y.read_write && x.bits == y.bits &&
            std::equal(x.ranks.begin(), x.ranks.end(), y.ranks.begin(), y.ranks.end(), rank);
   };
   return std::equal(a.dimensions.begin(), a.dimensions.end(), b.dimensions.begin(), b.dimensions.end(), dimension) &&
@@ -42,7 +42,7 @@ bool same_space(const nest::Mapspace& a, const nest::Mapspace& b) {
   };
   const auto rules = [](const nest::ReuseRules& x, const nest::ReuseRules& y) {
     return x.no_temporal_reuse == y.no_temporal_reuse && x.no_spatial_sharing == y.no_spatial_sharing &&
-           x.read_first_update == y.read_first_update && x.no_coalescing == y.no_coalescing && x.no_links == y.no_links;
+           x.read_first_update == y.read_first_update && x.no_links == y.no_links;
   };
   return std::equal(a.constraints.begin(), a.constraints.end(), b.constraints.begin(), b.constraints.end(),
                     constraint) &&

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
-#include "orrery/base/limits/stop_signal.h"
+#include "orrery/base/limits/out_of_time.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/sample.h"
 #include "orrery/inputs/systems/layer_data.h"

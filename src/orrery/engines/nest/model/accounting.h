@@ -7,12 +7,12 @@
 //
 //                  outer: reads                 updates   fills                   inner: fills     reads
 //     read-only    content                      -         -                       share            -
-//     read-write   content - seen (1)           content   content if not (2)      share - seen     share if drained
+//     read-write   content - seen (1)           content   -                       share - seen     share if drained
 //
-// The first update of each word has nothing to add to (first-read elision), but (1) where first updates read or nothing
-// is coalesced, content is read whole; and (2) without coalescing each update is passed on as it comes: the outer level
-// is filled with it, the inner one with nothing. Energies buy whole blocks, per instance and kind of access; a cluster
-// of instances pays once.
+// The first update of each word has nothing to add to (first-read elision), but (1) where first updates read, content
+// is read whole. Energies buy whole blocks, per instance and kind of access; a cluster of instances pays once. From
+// here on words are the units of each storage (units.h): a dataspace's own bits are what it occupies, pays and waits
+// for.
 //
 // The searches settle one crossing at a time, the model a whole level; so the words are a number of any kind.
 #pragma once
@@ -25,6 +25,7 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/describe/machine/chip.h"
 #include "orrery/engines/nest/model/model_options.h"
+#include "orrery/engines/nest/model/units.h"
 #include "orrery/engines/nest/space/mapspace.h"
 
 namespace orrery::nest {
@@ -32,20 +33,20 @@ namespace orrery::nest {
 // One storage as every account sees it.
 struct PricedLevel {
   double read_pj = 0, write_pj = 0, update_pj = 0;           // per block
-  double block = 1;                                          // words; 1, too, where part of a block costs that part
+  double block = 1;                                          // units; 1, too, where part of a block costs that part
   double leak_pj_per_cycle = 0;                              // of one instance
-  double read_limit = 0, write_limit = 0, shared_limit = 0;  // words per cycle of one instance; 0: none
+  double read_limit = 0, write_limit = 0, shared_limit = 0;  // units per cycle of one instance; 0: none
   base::Count clusters = 0;                                  // that pay at most; 0: each instance pays
   ReuseRules rules;
+  Units units;
   bool drains = false;  // outputs are read once more when they are sent up
 
-  bool passes_on(int s) const { return rules.no_coalescing >> s & 1; }
-  bool reads_first(int s) const { return (rules.no_coalescing | rules.read_first_update) >> s & 1; }
+  bool reads_first(int s) const { return rules.read_first_update >> s & 1; }
   bool limited() const { return read_limit > 0 || write_limit > 0 || shared_limit > 0; }
   double paying(double instances) const {
     return clusters == 0 ? instances : std::min(instances, static_cast<double>(clusters));
   }
-  // What the slowest port needs for words of all dataspaces, in cycles.
+  // What the slowest port needs for units of all dataspaces, in cycles.
   double port_cycles(double reads, double writes) const {
     double cycles = 0;
     if (read_limit > 0) cycles = std::max(cycles, reads / read_limit);
@@ -54,16 +55,16 @@ struct PricedLevel {
     return cycles;
   }
   double blocks(double words) const { return block == 1 ? words : std::ceil(words / block); }
-  // Words that one payment may buy, at most.
+  // Units that one payment may buy, at most.
   double widest_block(const machine::Storage& storage) const {
     return block * static_cast<double>(std::max<base::Count>(1, storage.cluster_size));
   }
 };
 
-std::vector<PricedLevel> priced_levels(const machine::Chip& chip, const ModelOptions& options,
-                                       const std::vector<ReuseRules>& reuse);
+std::vector<PricedLevel> priced_levels(const workload::Einsum& einsum, const machine::Chip& chip,
+                                       const ModelOptions& options, const std::vector<ReuseRules>& reuse);
 
-// Words per instance, of one dataspace.
+// Units per instance, of one dataspace.
 template <typename Number>
 struct Words {
   Number reads{}, fills{}, updates{};
@@ -79,15 +80,17 @@ struct Words {
 // What `content` words of dataspace s, of which `seen` are seen for the first time, are to the level that serves them.
 template <typename Number>
 Words<Number> served(const PricedLevel& outer, bool read_write, int s, Number content, Number seen) {
-  if (!read_write) return {content, {}, {}};
-  return {outer.reads_first(s) ? content : content - seen, outer.passes_on(s) ? content : Number{}, content};
+  const Number each = static_cast<Number>(outer.units.value[s]);
+  if (!read_write) return {each * content, {}, {}};
+  return {each * (outer.reads_first(s) ? content : content - seen), {}, each * content};
 }
 
 // What `share` words are to the level that they enter.
 template <typename Number>
 Words<Number> received(const PricedLevel& inner, bool read_write, int s, Number share, Number seen) {
-  if (!read_write) return {{}, share, {}};
-  return {inner.drains ? share : Number{}, inner.passes_on(s) ? Number{} : share - seen, {}};
+  const Number each = static_cast<Number>(inner.units.value[s]);
+  if (!read_write) return {{}, each * share, {}};
+  return {inner.drains ? each * share : Number{}, each * (share - seen), {}};
 }
 
 // Energy of all instances; `paying` of them pay.

@@ -12,7 +12,7 @@ using base::Count;
 PricedLevel priced(const machine::Storage& storage, const ModelOptions& options = {}, const ReuseRules& rules = {}) {
   machine::Chip chip;
   chip.storages = {storage};
-  return priced_levels(chip, options, {rules}).at(0);
+  return priced_levels({}, chip, options, {rules}).at(0);
 }
 
 void expect_words(const Words<Count>& words, Count reads, Count fills, Count updates) {
@@ -40,10 +40,26 @@ TEST(Accounting, WhereFirstUpdatesReadEachUpdateReads) {
   expect_words(received<Count>(level, true, 1, 12, 5), 0, 7, 0);
 }
 
-TEST(Accounting, WithoutCoalescingUpdatesArePassedOn) {
-  const PricedLevel level = priced({}, {}, {.no_coalescing = 0b1});
-  expect_words(served<Count>(level, true, 0, 12, 5), 12, 12, 12);
-  expect_words(received<Count>(level, true, 0, 12, 5), 0, 0, 0);
+TEST(Accounting, ValuesOfTheirOwnWidthSharePortsAndBlocks) {
+  workload::Einsum einsum = workload::matmul("", 1, 1, 1);
+  einsum.dataspaces[0].bits = 4;
+  einsum.dataspaces[1].bits = 8;
+  machine::Storage storage;  // words of 16 bits, and so are the Outputs
+  storage.block_size = 2;
+  storage.energy.read_pj = 10;
+  storage.read_words_per_cycle = 1;
+  machine::Chip chip;
+  chip.storages = {storage};
+  const PricedLevel level = priced_levels(einsum, chip, {}, {}).at(0);
+  EXPECT_EQ(level.units.word, 4);
+  EXPECT_EQ(level.units.value[0], 1);
+  EXPECT_EQ(level.units.value[1], 2);
+  EXPECT_EQ(level.units.value[2], 4);
+  // 12 values of 4 bits are three words, two blocks; of 8 bits six words, three blocks.
+  const Words<Count> weights = served<Count>(level, false, 0, 12, 5), inputs = served<Count>(level, false, 1, 12, 5);
+  EXPECT_EQ(energy_pj(level, weights, 1), 20);
+  EXPECT_EQ(energy_pj(level, inputs, 1), 30);
+  EXPECT_EQ(level.port_cycles(static_cast<double>(weights.reads + inputs.reads), 0), 9);
 }
 
 TEST(Accounting, DrainsReadWhatIsSentUp) {

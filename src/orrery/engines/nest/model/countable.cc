@@ -21,14 +21,18 @@ struct Slowest {
   double cycles = 0;
 };
 
-Slowest slowest_port(const machine::Chip& chip, const Evaluation& evaluation) {
+Slowest slowest_port(const Model& model, const Evaluation& evaluation) {
+  const machine::Chip& chip = model.chip();
   Slowest slowest;
   for (std::size_t i = 0; i < chip.storages.size(); ++i) {
     const machine::Storage& storage = chip.storages[i];
+    const Units& units = model.levels()[i].units;
     double reads = 0, writes = 0;
-    for (const DataspaceCost& use : evaluation.storages[i].dataspaces) {
-      reads += static_cast<double>(use.reads);
-      writes += static_cast<double>(use.fills) + static_cast<double>(use.updates);
+    for (std::size_t s = 0; s < evaluation.storages[i].dataspaces.size(); ++s) {
+      const DataspaceCost& use = evaluation.storages[i].dataspaces[s];
+      const double words = static_cast<double>(units.value[s]) / static_cast<double>(units.word);
+      reads += words * static_cast<double>(use.reads);
+      writes += words * (static_cast<double>(use.fills) + static_cast<double>(use.updates));
     }
     const auto port = [&](const std::optional<double>& words_per_cycle, double words, const char* what,
                           const base::Location& where) {
@@ -45,7 +49,7 @@ Slowest slowest_port(const machine::Chip& chip, const Evaluation& evaluation) {
 
 void require_countable(const Model& model, const Evaluation& evaluation, const char* which) {
   if (evaluation.beyond_cycles == 0) return;
-  const Slowest slowest = slowest_port(model.chip(), evaluation);
+  const Slowest slowest = slowest_port(model, evaluation);
   const bool by_port = slowest.storage && slowest.cycles > static_cast<double>(evaluation.compute.cycles);
   base::Diagnostics found;
   base::Diagnostic& error = found.error("O1005",

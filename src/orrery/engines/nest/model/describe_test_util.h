@@ -26,6 +26,7 @@ inline std::string describe(const workload::Einsum& einsum) {
       out += "[" + sum + "]";
     }
     if (dataspace.read_write) out += " read_write";
+    if (dataspace.bits > 0) out += fmt::format(" {} bits", dataspace.bits);
   }
   return out + "\n";
 }
@@ -91,10 +92,8 @@ inline std::string describe(const Instance& instance) {
   for (const Constraint& constraint : instance.space.constraints) out += "  " + describe(constraint) + "\n";
   for (std::size_t i = 0; i < instance.space.reuse.size(); ++i) {
     const ReuseRules& rules = instance.space.reuse[i];
-    out += fmt::format(
-        "  level {}: no_temporal_reuse {:#x}, no_spatial_sharing {:#x}, read_first_update {:#x}, "
-        "no_coalescing {:#x}\n",
-        i, rules.no_temporal_reuse, rules.no_spatial_sharing, rules.read_first_update, rules.no_coalescing);
+    out += fmt::format("  level {}: no_temporal_reuse {:#x}, no_spatial_sharing {:#x}, read_first_update {:#x}\n", i,
+                       rules.no_temporal_reuse, rules.no_spatial_sharing, rules.read_first_update);
   }
   const ModelOptions& options = instance.options;
   return out + fmt::format(

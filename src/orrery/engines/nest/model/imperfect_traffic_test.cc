@@ -28,8 +28,7 @@ std::vector<ReuseRules> any_rules(Dice& dice, int storages) {
   if (!dice.once_in(3)) return {};
   std::vector<ReuseRules> rules(storages);
   for (ReuseRules& rule : rules)
-    for (std::uint32_t* mask :
-         {&rule.no_temporal_reuse, &rule.no_spatial_sharing, &rule.read_first_update, &rule.no_coalescing})
+    for (std::uint32_t* mask : {&rule.no_temporal_reuse, &rule.no_spatial_sharing, &rule.read_first_update})
       if (dice.once_in(3)) *mask = static_cast<std::uint32_t>(dice(0, 7));
   return rules;
 }
@@ -205,8 +204,7 @@ TEST(Imperfect, EqualsAWalkOverEveryStepOfEveryInstance) {
         bool outermost = true;
         for (int j = i + 1; j < storages; ++j) outermost = outermost && !keeps(j);
         const bool read_write = einsum.dataspaces[s].read_write;
-        const bool passes_on = rule(i, &ReuseRules::no_coalescing);
-        const bool reads_first = passes_on || rule(i, &ReuseRules::read_first_update);
+        const bool reads_first = rule(i, &ReuseRules::read_first_update);
         auto content = walk.brought(s, inner, i, inner < 0 || rule(inner, &ReuseRules::no_temporal_reuse), alone);
         auto share = walk.brought(s, i, i, rule(i, &ReuseRules::no_temporal_reuse), alone);
         if (outermost) share.clear();
@@ -216,7 +214,7 @@ TEST(Imperfect, EqualsAWalkOverEveryStepOfEveryInstance) {
           double here = static_cast<double>(content[instance]), filled = static_cast<double>(share[instance]);
           const double first = static_cast<double>(seen[instance]), updated = read_write ? here : 0;
           if (read_write) {
-            filled = passes_on ? here : outermost ? 0 : filled - first;
+            filled = outermost ? 0 : filled - first;
             if (!reads_first) here -= first;
           }
           reads += here, fills += filled, updates += updated;

@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/numbers/factor.h"
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/nest/model/traffic.h"
 
 namespace orrery::nest {
@@ -105,17 +106,39 @@ void grow(Counts& extents, const LevelMapping& level, const workload::Einsum& ei
   }
 }
 
-// Words of all kept tiles. Throws base::OverflowError.
-Count kept_words(const workload::Einsum& einsum, std::uint32_t keep, const Counts& extents) {
+// What storage holds and its tiles take is counted in words or, where a dataspace has a width of its own, in bits.
+bool counts_bits(const workload::Einsum& einsum) {
+  return std::any_of(einsum.dataspaces.begin(), einsum.dataspaces.end(),
+                     [](const workload::Dataspace& dataspace) { return dataspace.bits > 0; });
+}
+
+Count bits_of(const workload::Dataspace& dataspace, const machine::Storage& storage) {
+  return dataspace.bits > 0 ? dataspace.bits : storage.word_bits;
+}
+
+std::optional<Count> usable_at(const workload::Einsum& einsum, const machine::Chip& chip, int level) {
+  std::optional<Count> usable = chip.usable_words(level);
+  if (usable && counts_bits(einsum) && __builtin_mul_overflow(*usable, chip.storages[level].word_bits, &*usable))
+    usable = base::kMostCount;
+  return usable;
+}
+
+// Of all kept tiles. Throws base::OverflowError.
+Count kept_words(const workload::Einsum& einsum, const machine::Storage& storage, std::uint32_t keep,
+                 const Counts& extents) {
+  const bool in_bits = counts_bits(einsum);
   Count words = 0;
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s)
-    if (keep >> s & 1) words = base::checked_add(words, einsum.volume(static_cast<int>(s), extents));
+    if (keep >> s & 1)
+      words = base::checked_add(words, base::checked_multiply(einsum.volume(static_cast<int>(s), extents),
+                                                              in_bits ? bits_of(einsum.dataspaces[s], storage) : 1));
   return words;
 }
 
-bool fits(const workload::Einsum& einsum, std::uint32_t keep, const Counts& extents, Count usable) {
+bool fits(const workload::Einsum& einsum, const machine::Storage& storage, std::uint32_t keep, const Counts& extents,
+          Count usable) {
   try {
-    return kept_words(einsum, keep, extents) <= usable;
+    return kept_words(einsum, storage, keep, extents) <= usable;
   } catch (const base::OverflowError&) {
     return false;
   }
@@ -297,7 +320,7 @@ void check_kept(const workload::Einsum& einsum, const machine::Chip& chip, const
 }
 
 // For each dimension that makes the tiles too large: the largest temporal factor with which they fit.
-void hint_at_factors(const workload::Einsum& einsum, const std::string& storage, const LevelMapping& level,
+void hint_at_factors(const workload::Einsum& einsum, const machine::Storage& storage, const LevelMapping& level,
                      const Counts& extents, Count usable, base::Diagnostic& diagnostic) {
   bool any = false;
   for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -308,10 +331,10 @@ void hint_at_factors(const workload::Einsum& einsum, const std::string& storage,
       if (*smaller >= factor) continue;
       Counts shrunk = extents;
       shrunk[d] = extents[d] / factor * *smaller;
-      if (!fits(einsum, level.keep, shrunk, usable)) continue;
+      if (!fits(einsum, storage, level.keep, shrunk, usable)) continue;
       diagnostic.hint(
           fmt::format("the largest factor of `{}` at `{}` that fits is {} (now {}); move the rest further out",
-                      einsum.dimensions[d].name, storage, *smaller, factor));
+                      einsum.dimensions[d].name, storage.name, *smaller, factor));
       any = true;
       break;
     }
@@ -319,35 +342,39 @@ void hint_at_factors(const workload::Einsum& einsum, const std::string& storage,
   if (!any)
     diagnostic.hint(fmt::format(
         "no single factor at `{}` is enough: keep fewer dataspaces there, or make the tiles below it smaller",
-        storage));
+        storage.name));
 }
 
 void check_capacity(const workload::Einsum& einsum, const machine::Chip& chip, int level_index,
                     const LevelMapping& level, const Counts& extents, const base::Location& where,
                     base::Diagnostics& found) {
   const machine::Storage& storage = chip.storages[level_index];
-  const std::optional<Count> usable = chip.usable_words(level_index);
+  const std::optional<Count> usable = usable_at(einsum, chip, level_index);
   if (!usable) return;
+  const bool in_bits = counts_bits(einsum);
+  const char* const unit = in_bits ? "bits" : "words";
   Count words = 0;
   std::string arithmetic;
   std::vector<std::string> notes;
   try {
-    words = kept_words(einsum, level.keep, extents);
+    words = kept_words(einsum, storage, level.keep, extents);
     std::vector<std::string> terms;
     for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
       if (!(level.keep >> s & 1)) continue;
       terms.push_back(tile_product(einsum.dataspaces[s], extents));
-      notes.push_back(fmt::format("`{}`: {} = {} words ({})", einsum.dataspaces[s].name, terms.back(),
-                                  einsum.volume(static_cast<int>(s), extents),
-                                  tile_dimensions(einsum, static_cast<int>(s), extents)));
+      notes.push_back(fmt::format(
+          "`{}`: {} = {} {} ({})", einsum.dataspaces[s].name, terms.back(), einsum.volume(static_cast<int>(s), extents),
+          in_bits ? fmt::format("values of {} bits", bits_of(einsum.dataspaces[s], storage)) : "words",
+          tile_dimensions(einsum, static_cast<int>(s), extents)));
+      if (in_bits) terms.back() += fmt::format(" * {} bits", bits_of(einsum.dataspaces[s], storage));
     }
     arithmetic = fmt::format("{}", fmt::join(terms, " + "));
   } catch (const base::OverflowError&) {
     found
-        .error(
-            "O0712",
-            fmt::format("`{}` holds {} words; this mapping needs more than 64 bits can count", storage.name, *usable),
-            where)
+        .error("O0712",
+               fmt::format("`{}` holds {} {}; this mapping needs more than 64 bits can count", storage.name, *usable,
+                           unit),
+               where)
         .also(storage.capacity_where, "capacity given here");
     return;
   }
@@ -358,22 +385,23 @@ void check_capacity(const workload::Einsum& einsum, const machine::Chip& chip, i
     if (storage.capacity_where.known())
       diagnostic.also(storage.capacity_where,
                       storage.multiple_buffering == 1
-                          ? fmt::format("{} words", *usable)
+                          ? fmt::format("{} words{}", *storage.capacity_words,
+                                        in_bits ? fmt::format(" of {} bits", storage.word_bits) : "")
                           : fmt::format("{} words / {} buffers = {} usable", *storage.capacity_words,
-                                        storage.multiple_buffering, *usable));
+                                        storage.multiple_buffering, *chip.usable_words(level_index)));
     for (std::string& note : notes) diagnostic.note(std::move(note));
     return diagnostic;
   };
   if (words > *usable) {
     base::Diagnostic& diagnostic = describe(found.error(
-        "O0712", fmt::format("`{}` holds {} words; this mapping needs {}", storage.name, *usable, needed), where));
-    diagnostic.note(fmt::format("over by {} words", words - *usable));
-    hint_at_factors(einsum, storage.name, level, extents, *usable, diagnostic);
+        "O0712", fmt::format("`{}` holds {} {}; this mapping needs {}", storage.name, *usable, unit, needed), where));
+    diagnostic.note(fmt::format("over by {} {}", words - *usable, unit));
+    hint_at_factors(einsum, storage, level, extents, *usable, diagnostic);
   } else if (!fills_enough(words, *usable, storage.min_utilization)) {
     describe(
         found.error("O0712",
-                    fmt::format("`{}` must be filled with at least {} of its {} words; this mapping uses {}",
-                                storage.name, static_cast<double>(*usable) * storage.min_utilization, *usable, needed),
+                    fmt::format("`{}` must be filled with at least {} of its {} {}; this mapping uses {}", storage.name,
+                                static_cast<double>(*usable) * storage.min_utilization, *usable, unit, needed),
                     where))
         .hint(fmt::format("make the tiles at `{}` larger, or lower its `min_utilization` of {}", storage.name,
                           storage.min_utilization));
@@ -471,10 +499,10 @@ bool is_legal(const workload::Einsum& einsum, const machine::Chip& chip, const M
     kept |= level.keep;
     if (side(level, true) > chip.fanout_x(i) || side(level, false) > chip.fanout_y(i)) return false;
     grow(extents, level, einsum);
-    const std::optional<Count> usable = chip.usable_words(i);
+    const std::optional<Count> usable = usable_at(einsum, chip, i);
     if (!usable) continue;
     try {
-      const Count words = kept_words(einsum, level.keep, extents);
+      const Count words = kept_words(einsum, chip.storages[i], level.keep, extents);
       if (words > *usable || !fills_enough(words, *usable, chip.storages[i].min_utilization)) return false;
     } catch (const base::OverflowError&) {
       return false;

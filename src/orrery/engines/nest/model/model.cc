@@ -113,17 +113,22 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
   base::Diagnostics found;
   machine::check_ranges(chip_, found);
   found.throw_if_errors();
-  levels_ = priced_levels(chip_, options_, reuse_);
-  // Every count below is at most the product of all bounds, times what a sliding tile has beyond its loops.
+  levels_ = priced_levels(einsum_, chip_, options_, reuse_);
+  // Every count below is at most the product of all bounds, times what a sliding tile has beyond its loops, in units.
   operations_ = einsum_.operations();
+  Count units = 1;
+  for (const PricedLevel& level : levels_)
+    units = std::max(units, *std::max_element(level.units.value.begin(), level.units.value.end()));
+  base::checked_multiply(units, operations_);
   std::vector<Count> bounds;
   for (const workload::Dimension& dimension : einsum_.dimensions) bounds.push_back(dimension.bound);
   Count tiles = 0;
   for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s) {
     const Count words = einsum_.volume(static_cast<int>(s), bounds);
-    tiles = base::checked_add(tiles, words);  // what a storage that keeps everything holds
+    tiles = base::checked_add(tiles, base::checked_multiply(units, words));  // what a storage holds that keeps all
     if (!shape_.product_form[s])
-      base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)), operations_);
+      base::checked_multiply(std::min(words, words_per_iteration(einsum_.dataspaces[s], bounds)),
+                             base::checked_multiply(units, operations_));
   }
   require_listable(einsum_, shape_);
   ORRERY_CHECK(!options.count_drain_reads || options.fractional_blocks, "drain reads are counted in words, not blocks");
@@ -140,6 +145,10 @@ Model::Model(const workload::Einsum& einsum, const machine::Chip& chip, const Mo
         auto table = network.energy_pj.find(network.per_dataspace ? network.action_name + "_" + dataspace.name
                                                                   : network.action_name);
         use.tables.push_back(table == network.energy_pj.end() ? std::map<Count, double>{} : table->second);
+        // A transfer is of a word of the storage above.
+        if (dataspace.bits > 0)
+          for (auto& [destinations, pj] : use.tables.back())
+            pj *= static_cast<double>(dataspace.bits) / chip_.storages[level].word_bits;
       }
       network_uses_.push_back(std::move(use));
     }
@@ -277,7 +286,8 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
     const bool read_write = einsum_.dataspaces[s].read_write;
     Words<Number> words = served(levels_[i], read_write, s,
                                  account.asked ? (*account.asked)[i][s] : flows.content[i][s], flows.seen[i][s]);
-    if (account.asked && read_write) words.updates = flows.content[i][s];
+    if (account.asked && read_write)
+      words.updates = static_cast<Number>(levels_[i].units.value[s]) * flows.content[i][s];
     if (i != outermost[s]) words += received(levels_[i], read_write, s, flows.share[i][s], flows.seen_entering[i][s]);
     return words;
   };
@@ -303,9 +313,10 @@ void Model::settle(const Mapping& mapping, const Account<Number>& account, Evalu
       use.partition_words = counted(account.mean->seen_entering[i][s]);
       if (!use.kept) continue;
       const Words<Number> words = words_of(*account.mean, i, s);
-      use.reads = counted(words.reads);
-      use.fills = counted(words.fills);
-      use.updates = counted(words.updates);
+      const Number each = static_cast<Number>(level.units.value[s]);
+      use.reads = counted(words.reads / each);
+      use.fills = counted(words.fills / each);
+      use.updates = counted(words.updates / each);
       use.energy_pj = nest::energy_pj(level, words, paying);
       cost.energy_pj += use.energy_pj;
       const Words<Number> most = account.busiest == account.mean ? words : words_of(*account.busiest, i, s);

@@ -53,6 +53,38 @@ bool close(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
+TEST(ModelLaw, WidthsOfOneWordChangeNothing) {
+  check_law("equal widths", [](ModelLawsCase one, Dice&) {
+    const Evaluation before = one.run();
+    for (workload::Dataspace& dataspace : one.einsum.dataspaces) dataspace.bits = one.chip.storages[0].word_bits;
+    const Evaluation after = one.run();
+    RC_ASSERT(after.energy_pj == before.energy_pj);
+    RC_ASSERT(after.needed_cycles() == before.needed_cycles());
+    for (std::size_t i = 0; i < before.storages.size(); ++i)
+      RC_ASSERT(after.storages[i].energy_pj == before.storages[i].energy_pj);
+  });
+}
+
+TEST(ModelLaw, NarrowerValuesNeverCostMore) {
+  check_law("half the width", [](ModelLawsCase one, Dice& dice) {
+    for (workload::Dataspace& dataspace : one.einsum.dataspaces) dataspace.bits = dice.pick({0, 2, 6, 8, 16, 24, 32});
+    workload::Dataspace& halved =
+        one.einsum.dataspaces[static_cast<std::size_t>(dice(0, static_cast<Count>(one.einsum.dataspaces.size()) - 1))];
+    halved.bits = dice.pick({2, 6, 8, 16, 32});
+    const Evaluation before = one.run();
+    halved.bits /= 2;
+    const Evaluation after = one.run();
+    RC_ASSERT(after.energy_pj <= before.energy_pj * (1 + 1e-9));
+    // Cycles by factors in doubles may round up by one.
+    RC_ASSERT(after.needed_cycles() <= before.needed_cycles() + (one.options.throttle_in_doubles ? 1 : 0));
+    for (std::size_t i = 0; i < before.storages.size(); ++i)
+      for (std::size_t s = 0; s < one.einsum.dataspaces.size(); ++s) {
+        const DataspaceCost &wide = before.storages[i].dataspaces[s], &narrow = after.storages[i].dataspaces[s];
+        RC_ASSERT(narrow.reads == wide.reads && narrow.fills == wide.fills && narrow.updates == wide.updates);
+      }
+  });
+}
+
 TEST(ModelLaw, CountsAreThoseOfAWalkOverEveryIteration) {
   Count checked = 0;
   EXPECT_TRUE(rc::check("model == simulation", [&] {

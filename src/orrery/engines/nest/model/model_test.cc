@@ -184,14 +184,6 @@ TEST_F(Scores, TheFirstUpdateReadsTooWhereTheHardwareDoes) {
   EXPECT_EQ(run({}, reuse).storages[kAccumulator].dataspaces[kOutputs].reads, 4194304);
 }
 
-TEST_F(Scores, WithoutCoalescingEveryUpdateIsPassedOn) {
-  std::vector<ReuseRules> reuse(4);
-  reuse[kAccumulator].no_coalescing = bit_of_model(kOutputs);
-  const auto outputs = run({}, reuse).storages[kAccumulator].dataspaces[kOutputs];
-  EXPECT_EQ(outputs.reads, 4194304);
-  EXPECT_EQ(outputs.fills, 4194304);
-}
-
 TEST_F(Scores, WithoutSharingEachRowReadsItsOwnInputs) {
   std::vector<ReuseRules> reuse(4);
   reuse[kScratchpad].no_spatial_sharing = bit_of_model(kInputs);

@@ -356,7 +356,7 @@ TEST(Tiles, AnswerIsTheBestWhereFewerDestinationsCostMore) {
   order.outer = {1, 0, 3};
   instance.space.constraints.push_back(order);
   instance.space.reuse.resize(2);
-  instance.space.reuse[0].no_coalescing = 0b101;
+  instance.space.reuse[0].read_first_update = 0b101;
   SearchRules limits;
   limits.tiles = true;
   EXPECT_EQ(testing::compare_with_brute_force(instance, limits).fault, "");

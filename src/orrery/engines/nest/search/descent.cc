@@ -217,7 +217,7 @@ void Descent<Size>::list_chains() {
       // Chains that start at or inside level i: those further in, and those that level i begins.
       std::vector<Chain> chains;
       const std::vector<Chain>& inside = chains_[i][s];
-      const double block = level_[i].least_block;
+      const double block = values_of(level_[i], s);
       if (may_bypass) chains = inside;
       if (may_keep) {
         if (may_stop_[i][s]) chains.push_back({level_[i].priced.write_pj / block, 0, i});
@@ -287,14 +287,16 @@ bool Descent<Size>::fits(const State& state, int level, std::uint32_t mask) cons
   const std::optional<Count> capacity = space_.capacity(level);
   if (!capacity) return true;
   Count words = 0;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += tile(state, __builtin_ctz(rest));
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    words += space_.units(level, __builtin_ctz(rest)) * tile(state, __builtin_ctz(rest));
   return words <= *capacity;
 }
 
 template <typename Size>
-bool Descent<Size>::uses_at_least(const State& state, std::uint32_t mask, Count least) const {
+bool Descent<Size>::uses_at_least(const State& state, int level, std::uint32_t mask, Count least) const {
   Count words = 0;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += tile(state, __builtin_ctz(rest));
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    words += space_.units(level, __builtin_ctz(rest)) * tile(state, __builtin_ctz(rest));
   return words >= least;
 }
 
@@ -463,9 +465,9 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
             : 0;
     const auto parent_cost = [&](double words) {
       const Level& above = level_[parent];
-      if (!read_write) return words * above.priced.read_pj / above.least_block;
+      if (!read_write) return words * above.priced.read_pj / values_of(above, s);
       return (std::max(0.0, words - parent_elided) * above.priced.read_pj + words * above.priced.update_pj) /
-             above.least_block;
+             values_of(above, s);
     };
     if (parent >= 0 && may_stop_[keeping + 1][s]) {
       least_reads = operations_ / (multicast * most_multicast(s, spreading));
@@ -478,9 +480,10 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
       double cost = first;
       if (read_write) {
         const double seen = elided * most_geometric_[spreading + 1][s] / most_geometric_[chain.last + 1][s];
-        cost += (std::max(0.0, words - seen) * last.priced.read_pj + words * last.priced.update_pj) / last.least_block;
+        cost +=
+            (std::max(0.0, words - seen) * last.priced.read_pj + words * last.priced.update_pj) / values_of(last, s);
       } else {
-        cost += words * last.priced.read_pj / last.least_block;
+        cost += words * last.priced.read_pj / values_of(last, s);
       }
       if (parent >= 0) cost += chain.fill * refill + chain.update * fill;
       cheapest = std::min(cheapest, cost);
@@ -490,8 +493,9 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     if (parent >= 0 && level_[parent].port >= 0 && std::isfinite(least_reads)) {
       const double each = static_cast<double>(state.parent_instances[s]);
       const int port = level_[parent].port;
-      reads[port] += (read_write ? std::max(0.0, least_reads - parent_elided) : least_reads) / each;
-      if (read_write) writes[port] += least_reads / each;
+      const double units = static_cast<double>(level_[parent].priced.units.value[s]);
+      reads[port] += units * (read_write ? std::max(0.0, least_reads - parent_elided) : least_reads) / each;
+      if (read_write) writes[port] += units * least_reads / each;
     }
   }
   const double least_cycles = operations_ / (instances * most_instances);

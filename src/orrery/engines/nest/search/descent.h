@@ -101,7 +101,7 @@ class Descent {
   // Whether the tiles of `mask` fit storage `level` at this front.
   bool fits(const State& state, int level, std::uint32_t mask) const;
   // Whether they fill at least `words` of it.
-  bool uses_at_least(const State& state, std::uint32_t mask, base::Count words) const;
+  bool uses_at_least(const State& state, int level, std::uint32_t mask, base::Count words) const;
   // Lets `level` keep the dataspaces of `mask`.
   void keep(State& state, int level, std::uint32_t mask) const;
   // Places the loops of `level`: temporal factors in an order of class `order`, then the spatial ones.
@@ -154,9 +154,12 @@ class Descent {
   };
   struct Level {
     PricedLevel priced;
-    double least_block = 1;  // words that one payment may buy: of all the instances that share it
+    double least_block = 1;  // units that one payment may buy: of all the instances that share it
     int port = -1;           // slot in Front::read_words, or -1
   };
+  static double values_of(const Level& level, int s) {  // of s, that one payment may buy
+    return level.least_block / static_cast<double>(level.priced.units.value[s]);
+  }
 
   // Levels up to `keeping` may still keep, S_`spreading` and further in may still spread.
   Bounds bound(const State& state, int keeping, int spreading) const;

@@ -30,7 +30,7 @@ class Enumerator {
     for (const std::uint32_t mask : space_.keeps(i)) {
       Count words = 0;
       for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
-        words += einsum_.volume(__builtin_ctz(rest), extents);
+        words += space_.units(i, __builtin_ctz(rest)) * einsum_.volume(__builtin_ctz(rest), extents);
       if (words < space_.minimum_use(i) || (space_.capacity(i) && words > *space_.capacity(i))) continue;
       mapping_.levels[i].keep = mask;
       if (rules_.open && !open(i, extents)) {

@@ -124,7 +124,7 @@ class InitialSearch {
       if (!capacity && space_.minimum_use(i) == 0) continue;
       Count words = 0;
       for (std::uint32_t rest = level.keep; rest != 0; rest &= rest - 1)
-        words += model_.einsum().volume(__builtin_ctz(rest), extents);
+        words += space_.units(i, __builtin_ctz(rest)) * model_.einsum().volume(__builtin_ctz(rest), extents);
       if ((capacity && words > *capacity) || words < space_.minimum_use(i)) return false;
     }
     return kept + 1 == 1u << model_.einsum().dataspaces.size();

@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
+
+#include "orrery/engines/nest/search/relaxed/link_front.h"
 
 namespace orrery::nest {
 
 ParetoFront pareto_front(const Model& model, const Mapspace& space, const SearchLimits& limits) {
   const auto start = std::chrono::steady_clock::now();
+  if (model.options().link_transfers && model.may_link())
+    if (std::optional<ParetoFront> all = front_with_links(model, space, limits)) return std::move(*all);
   ParetoFront front;
   SearchLimits step = limits;
   for (;;) {

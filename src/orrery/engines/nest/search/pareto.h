@@ -17,7 +17,7 @@ struct ParetoFront {
 
 // The mappings that no other one dominates in energy and cycles, one per pair of values. Each point is an
 // exact search of its own: least energy among the mappings faster than the last point's. Cost: one search per
-// point.
+// point; with links one enumeration of all, where it ends (relaxed/link_front.h).
 ParetoFront pareto_front(const Model& model, const Mapspace& space, const SearchLimits& limits = {});
 
 // Adds a mapping found by another search to a front that a limit left incomplete, unless a point is at least

@@ -76,7 +76,6 @@ inline Mapspace random_space(Dice& dice, const workload::Einsum& einsum, const m
       if (dice.once_in(3)) rules.no_temporal_reuse = static_cast<std::uint32_t>(dice(0, all));
       if (dice.once_in(3)) rules.no_spatial_sharing = static_cast<std::uint32_t>(dice(0, all));
       if (dice.once_in(3)) rules.read_first_update = static_cast<std::uint32_t>(dice(0, all));
-      if (dice.once_in(3)) rules.no_coalescing = static_cast<std::uint32_t>(dice(0, all));
     }
   }
   return space;
@@ -102,6 +101,8 @@ inline Instance random_instance(Dice& dice) {
   instance.chip = random_chip(dice);
   instance.space = random_space(dice, instance.einsum, instance.chip);
   if (dice.once_in(3)) instance.options = random_original(dice);
+  if (dice.once_in(4))
+    for (workload::Dataspace& dataspace : instance.einsum.dataspaces) dataspace.bits = dice.pick({0, 4, 6, 8, 16, 24});
   return instance;
 }
 

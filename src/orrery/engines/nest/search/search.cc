@@ -360,7 +360,7 @@ class Searcher {
 
   bool under_used(const State& state, int level, std::uint32_t mask) const {
     const Count least = shared_.space.minimum_use(level);
-    return least > 0 && !descent_.uses_at_least(state, mask, least);
+    return least > 0 && !descent_.uses_at_least(state, level, mask, least);
   }
 
   // Whether the blocks inside S_level can do all that is left.

@@ -26,8 +26,8 @@ inline std::vector<Instance> simpler(const Instance& instance) {
     });
   if (!instance.space.reuse.empty()) change([](Instance& copy) { copy.space.reuse.clear(); });
   for (std::size_t i = 0; i < instance.space.reuse.size(); ++i)
-    for (std::uint32_t ReuseRules::*rule : {&ReuseRules::no_temporal_reuse, &ReuseRules::no_spatial_sharing,
-                                            &ReuseRules::read_first_update, &ReuseRules::no_coalescing})
+    for (std::uint32_t ReuseRules::*rule :
+         {&ReuseRules::no_temporal_reuse, &ReuseRules::no_spatial_sharing, &ReuseRules::read_first_update})
       if (instance.space.reuse[i].*rule != 0) change([&](Instance& copy) { copy.space.reuse[i].*rule = 0; });
   for (bool ModelOptions::*option :
        {&ModelOptions::omit_compute_leakage, &ModelOptions::charge_pass_through,
@@ -41,6 +41,8 @@ inline std::vector<Instance> simpler(const Instance& instance) {
     for (const auto& [prime, exponent] : base::prime_factors(bound))
       change([&, factor = prime](Instance& copy) { copy.einsum.dimensions[d].bound = bound / factor; });
   }
+  for (std::size_t s = 0; s < instance.einsum.dataspaces.size(); ++s)
+    if (instance.einsum.dataspaces[s].bits > 0) change([&](Instance& copy) { copy.einsum.dataspaces[s].bits = 0; });
   if (!instance.chip.networks.empty())
     change([](Instance& copy) {
       copy.chip.networks.clear();

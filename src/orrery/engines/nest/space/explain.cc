@@ -55,15 +55,16 @@ std::string describe(const Constraint& constraint, const workload::Einsum& einsu
 }
 
 // "Weights 1024 x 1024 = 1048576"
-std::string tile_text(const workload::Einsum& einsum, int s, const std::vector<Count>& extents) {
+std::string tile_text(const workload::Einsum& einsum, int s, const std::vector<Count>& extents, Count units) {
   std::string factors;
   for (const workload::Rank& rank : einsum.dataspaces[s].ranks)
     for (const workload::Term& term : rank.terms)
       if (extents[term.dimension] > 1)
         factors += fmt::format("{}{} {}", factors.empty() ? "" : " x ", einsum.dimensions[term.dimension].name,
                                extents[term.dimension]);
-  return fmt::format("{} {} = {}", einsum.dataspaces[s].name, factors.empty() ? "1" : factors,
-                     einsum.volume(s, extents));
+  const std::string each = units == 1 ? "" : fmt::format(" x {}", units);
+  return fmt::format("{} {}{} = {}", einsum.dataspaces[s].name, factors.empty() ? "1" : factors, each,
+                     units * einsum.volume(s, extents));
 }
 
 // Finds the smallest set of restrictions that leaves nothing, and says what they are and what does not work out.
@@ -155,20 +156,23 @@ class Explanation {
   void name_hardware(int level) {
     const machine::Storage& storage = chip_.storages[level];
     if (kept_.limits.capacity[level] && storage.capacity_words) {
-      optimum_.conflicts.push_back({fmt::format("{} holds {} words", storage.name, *chip_.usable_words(level)),
-                                    storage.capacity_where.known() ? storage.capacity_where : storage.where, -1, level,
-                                    -1});
+      const Units units = units_of(einsum_, storage.word_bits);
+      // Words or, where dataspaces have widths of their own, what these and the words have in common.
+      const std::string holds =
+          fmt::format("{} holds {} {}", storage.name, units.word * *chip_.usable_words(level),
+                      units.word == 1 ? "words" : fmt::format("x {} bits", storage.word_bits / units.word));
+      optimum_.conflicts.push_back(
+          {holds, storage.capacity_where.known() ? storage.capacity_where : storage.where, -1, level, -1});
       Restrictions lifted = kept_;
       lifted.limits.capacity[level] = false;
       if (const auto least = least_use(einsum_, space_of(lifted), level, budget_)) {
         std::string parts;
         for (std::size_t s = 0; s < einsum_.dataspaces.size(); ++s)
           if (least->keep >> s & 1)
-            parts +=
-                fmt::format("{}{}", parts.empty() ? "" : "; ", tile_text(einsum_, static_cast<int>(s), least->extents));
+            parts += fmt::format("{}{}", parts.empty() ? "" : "; ",
+                                 tile_text(einsum_, static_cast<int>(s), least->extents, units.value[s]));
         optimum_.arithmetic.push_back(
-            fmt::format("{} holds {} words; with these constraints it must keep at least {}: {}", storage.name,
-                        *chip_.usable_words(level), least->words, parts));
+            fmt::format("{}; with these constraints it must keep at least {}: {}", holds, least->words, parts));
       }
     }
     const Count x = chip_.fanout_x(level), y = chip_.fanout_y(level);

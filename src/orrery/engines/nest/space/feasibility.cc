@@ -58,7 +58,7 @@ class Walk {
     bool found = false;
     std::vector<std::uint32_t> fitting;
     for (const std::uint32_t mask : space_.keeps(level)) {
-      const Count words = words_of(extents, mask);
+      const Count words = words_of(level, extents, mask);
       if (space_.capacity(level) && words > *space_.capacity(level)) continue;
       if (words < space_.minimum_use(level)) continue;
       // Keeping more here leaves less to keep elsewhere, so only maximal fitting masks matter, except when the words
@@ -71,7 +71,7 @@ class Walk {
       fitting.push_back(mask);
     }
     for (const std::uint32_t mask : fitting) {
-      const Count words = words_of(extents, mask);
+      const Count words = words_of(level, extents, mask);
       if (level == watched_ && least_ && words >= least_->words) continue;
       mapping_.levels[level].keep = mask;
       if (!loops(extents, level, kept | mask)) continue;
@@ -84,9 +84,10 @@ class Walk {
     return known_[key] = found;
   }
 
-  Count words_of(const std::vector<Count>& extents, std::uint32_t mask) const {
+  Count words_of(int level, const std::vector<Count>& extents, std::uint32_t mask) const {
     Count words = 0;
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) words += einsum_.volume(__builtin_ctz(rest), extents);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+      words += space_.units(level, __builtin_ctz(rest)) * einsum_.volume(__builtin_ctz(rest), extents);
     return words;
   }
 

@@ -51,7 +51,6 @@ struct ReuseRules {
   std::uint32_t no_temporal_reuse = 0;   // every iteration fetches the whole tile of this level again
   std::uint32_t no_spatial_sharing = 0;  // no multicast to, no reduction from, the instances below
   std::uint32_t read_first_update = 0;   // the first update reads the (zero) value too: no elision
-  std::uint32_t no_coalescing = 0;       // each update is passed on rather than gathered here
   std::uint32_t no_links = 0;            // instances below take nothing from their neighbours
 };
 

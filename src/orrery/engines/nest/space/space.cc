@@ -41,7 +41,9 @@ Space::Space(const workload::Einsum& einsum, const machine::Chip& chip, const Ma
     if (einsum.dimensions[d].bound > 1) dimensions_.push_back(d);
   for (int level = 0; level < levels_; ++level) {
     const bool holds = limits.capacity.empty() || limits.capacity[level];
-    const std::optional<Count> usable = holds ? chip.usable_words(level) : std::nullopt;
+    std::optional<Count> usable = holds ? chip.usable_words(level) : std::nullopt;
+    units_.push_back(units_of(einsum, chip.storages[level].word_bits));
+    if (usable && __builtin_mul_overflow(*usable, units_[level].word, &*usable)) usable = base::kMostCount;
     capacity_.push_back(usable);
     minimum_use_.push_back(usable ? std::min(*usable, base::saturated(std::ceil(static_cast<double>(*usable) *
                                                                                 chip.storages[level].min_utilization)))

@@ -18,6 +18,7 @@
 #include "orrery/describe/machine/chip.h"
 #include "orrery/describe/workload/einsum.h"
 #include "orrery/engines/nest/model/traffic.h"
+#include "orrery/engines/nest/model/units.h"
 #include "orrery/engines/nest/space/mapspace.h"
 #include "orrery/engines/nest/space/mesh_axes.h"
 
@@ -69,7 +70,9 @@ class Space {
     return contains(inside_spatial_[level][dimension], extent);
   }
 
+  // In units of the level (units.h), which a value of dataspace s takes units(level, s) of.
   std::optional<base::Count> capacity(int level) const { return capacity_[level]; }
+  base::Count units(int level, int s) const { return units_[level].value[s]; }
   base::Count minimum_use(int level) const { return minimum_use_[level]; }
 
   // Whether T_level may take any divisor of any dimension in any order / may stay empty.
@@ -119,6 +122,7 @@ class Space {
   FixedOrders order_;
   std::vector<std::pair<base::Count, base::Count>> fanout_;  // along X and Y
   std::vector<std::vector<std::vector<base::Count>>> inside_spatial_;
+  std::vector<Units> units_;
   std::vector<std::optional<base::Count>> capacity_;
   std::vector<base::Count> minimum_use_;
   mutable std::vector<std::map<std::uint32_t, std::vector<OrderChoice>>> orders_;

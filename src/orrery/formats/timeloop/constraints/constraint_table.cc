@@ -221,8 +221,8 @@ nest::Mapspace ConstraintTable::mapspace() const {
       space.constraints.push_back(std::move(constraint));
     }
     const nest::ReuseRules& reuse = level.reuse;
-    any_reuse = any_reuse || reuse.no_temporal_reuse || reuse.no_spatial_sharing || reuse.read_first_update ||
-                reuse.no_coalescing || reuse.no_links;
+    any_reuse =
+        any_reuse || reuse.no_temporal_reuse || reuse.no_spatial_sharing || reuse.read_first_update || reuse.no_links;
   }
   for (const Constraint& constraint : parallelism) space.constraints.push_back(constraint);
   if (any_reuse)

@@ -69,6 +69,25 @@ void round_up(const yaml::Node& padded, const Scope& scope, workload::Einsum& ei
   }
 }
 
+bool own_widths(const workload::Einsum& einsum) {
+  return std::any_of(einsum.dataspaces.begin(), einsum.dataspaces.end(),
+                     [](const workload::Dataspace& dataspace) { return dataspace.bits > 0; });
+}
+
+// Storages and networks take values as wide as they are; the compute units do not.
+void note_widths(const workload::Einsum& einsum, const machine::Compute& compute, base::Diagnostics& found) {
+  if (std::all_of(einsum.dataspaces.begin(), einsum.dataspaces.end(), [&](const workload::Dataspace& dataspace) {
+        return dataspace.bits == 0 || dataspace.bits == compute.word_bits;
+      }))
+    return;
+  found
+      .warning("O0416",
+               fmt::format("`{}` computes at the price of its {} bits, whatever the width of what it is given",
+                           compute.name, compute.word_bits),
+               compute.where)
+      .severity = base::Severity::kNote;
+}
+
 }  // namespace
 
 ChipReading::ChipReading(const Documents& documents) : documents_(documents), options_(documents.options()) {
@@ -122,6 +141,7 @@ LayerReading ChipReading::layer(const workload::Einsum* einsum) {
   read_chip();
   found.append(of_chip_);
   if (architecture_ && result.problem) {
+    note_widths(result.problem->einsum, architecture_->chip.compute, found);
     read_sparse(einsum, scope, result, found);
     std::vector<const yaml::Node*> lists;
     for (std::string_view key : {"constraints", "architecture_constraints", "mapspace_constraints", "mapspace"}) {
@@ -167,6 +187,11 @@ void ChipReading::read_sparse(const workload::Einsum* given, const Scope& scope,
   // A design for another problem names its tensors at every storage.
   found.append(base::once_each(own.all()));
   if (design->acts()) {
+    if (own_widths(einsum))
+      found
+          .error("O0512", "widths of dataspaces are not modelled on hardware that knows zeros",
+                 problem != nullptr ? problem->where : base::Location{})
+          .hint("remove the widths, or the zeros: `--ignore-density`");
     result.sparse = std::move(design);
     return;
   }

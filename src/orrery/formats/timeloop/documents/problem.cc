@@ -26,6 +26,7 @@ using workload::Term;
 
 constexpr std::size_t kMostDataspaces = 32;  // nest::LevelMapping::keep has one bit for each
 constexpr std::size_t kMostDimensions = 64;
+constexpr base::Count kMostBits = 65536;  // of a value
 
 struct Coefficient {
   std::string name;
@@ -78,6 +79,8 @@ class ProblemReader {
       found_.error("O0400", "`instance` must be a map from each dimension to its bound", instance_->where);
       return einsum_;
     }
+    for (const yaml::Node* node : {shape, instance_, &problem_})
+      if (node != &problem_ || instance_ != &problem_) read_widths(*node);
     read_instance();
     resolve_coefficients();
     check_use();
@@ -107,7 +110,8 @@ class ProblemReader {
     if (version && std::find(kVersions.begin(), kVersions.end(), version->scalar) == kVersions.end())
       found_.error("O0409", fmt::format("version `{}` of `problem` is not known", version->scalar), version->where)
           .note(fmt::format("known versions: {}", quoted_list(kVersions)));
-    static const std::vector<std::string> kKeys = {"version", "shape", "instance", "name"};
+    static const std::vector<std::string> kKeys = {"version", "shape",     "instance",
+                                                   "name",    "bitwidths", "bits_per_value"};
     if (problem_.find("instance")) warn_unknown_keys(problem_, kKeys, "O0410", "`problem`", found_);
   }
 
@@ -141,8 +145,8 @@ class ProblemReader {
   }
 
   void read_shape(const yaml::Node& shape) {
-    static const std::vector<std::string> kKeys = {"name",       "dimensions",   "data_spaces",
-                                                   "dataspaces", "coefficients", "version"};
+    static const std::vector<std::string> kKeys = {"name",         "dimensions", "data_spaces", "dataspaces",
+                                                   "coefficients", "version",    "bitwidths",   "bits_per_value"};
     warn_unknown_keys(shape, kKeys, "O0410", "`shape`", found_);
     if (const yaml::Node* name = shape.find("name"); name && name->is_scalar()) einsum_.name = name->scalar;
     if (einsum_.name.empty()) einsum_.name = "problem";
@@ -240,15 +244,53 @@ class ProblemReader {
     return value.value_or(1);
   }
 
-  // Keys of other versions of Timeloop and of its kin that change the figures.
+  // A key of other versions of Timeloop that changes the figures.
   bool refused(const yaml::Node::Entry& entry) {
-    const bool widths = entry.key == "bitwidths" || entry.key == "bits_per_value";
-    if ((!widths && entry.key != "stream") || entry.value.is_null()) return false;
-    base::Diagnostic& error = found_.error(
-        "O0512", fmt::format("`{}` is not modelled: it would change the figures", entry.key), entry.key_where);
-    if (widths) error.note("a word has the `datawidth` of the component, whichever dataspace it belongs to");
-    error.hint("remove it");
+    if (entry.key != "stream" || entry.value.is_null()) return false;
+    found_.error("O0512", "`stream` is not modelled: it would change the figures", entry.key_where).hint("remove it");
     return true;
+  }
+
+  static bool gives_widths(std::string_view key) { return key == "bitwidths" || key == "bits_per_value"; }
+
+  // Bits of the values of dataspaces: of each by its name, or one number for all.
+  void read_widths(const yaml::Node& node) {
+    if (!node.is_map()) return;
+    for (const yaml::Node::Entry& entry : node.entries) {
+      if (!gives_widths(entry.key) || entry.value.is_null()) continue;
+      if (!entry.value.is_map()) {
+        for (Dataspace& dataspace : einsum_.dataspaces) read_width(entry.value, dataspace);
+        continue;
+      }
+      for (const yaml::Node::Entry& one : entry.value.entries) {
+        if (const int s = einsum_.dataspace_index(one.key); s >= 0) {
+          read_width(one.value, einsum_.dataspaces[s]);
+          continue;
+        }
+        std::vector<std::string> names;
+        for (const Dataspace& dataspace : einsum_.dataspaces) names.push_back(dataspace.name);
+        suggest(found_.error("O0415", fmt::format("`{}` is not a dataspace", one.key), one.key_where), one.key, names,
+                "dataspaces");
+      }
+    }
+  }
+
+  void read_width(const yaml::Node& node, Dataspace& dataspace) {
+    const std::optional<base::Count> bits = as_count(node, variables_, "width of " + dataspace.name, found_);
+    if (!bits) return;
+    if (*bits < 1 || *bits > kMostBits)
+      found_.error("O0415",
+                   fmt::format("values of `{}` have {} bits; 1 to {} can be", dataspace.name, *bits, kMostBits),
+                   node.where);
+    else if (dataspace.bits > 0 && dataspace.bits != *bits)
+      found_
+          .error(
+              "O0415",
+              fmt::format("values of `{}` have {} bits here and {} elsewhere", dataspace.name, *bits, dataspace.bits),
+              node.where)
+          .hint("give the width once");
+    else
+      dataspace.bits = *bits;
   }
 
   void read_dataspace(const yaml::Node& item) {
@@ -257,9 +299,14 @@ class ProblemReader {
       found_.error("O0400", "a dataspace must be a map `{name, projection, read_write}`", item.where);
       return;
     }
-    static const std::vector<std::string> kKeys = {"name", "projection", "read_write"};
+    static const std::vector<std::string> kKeys = {"name", "projection", "read_write", "bits_per_value"};
+    static const std::vector<std::string> kWidths = {"bits_per_value", "bitwidth", "bitwidths", "datawidth",
+                                                     "word_bits"};
+    std::vector<const yaml::Node*> widths;
     for (const yaml::Node::Entry& entry : item.entries)
-      if (!refused(entry))
+      if (std::find(kWidths.begin(), kWidths.end(), plain_key(entry.key)) != kWidths.end())
+        widths.push_back(&entry.value);
+      else if (!refused(entry))
         warn_unknown_key(entry, kKeys, "O0410", fmt::format("the dataspace `{}`", name->scalar), found_);
     const int first = einsum_.dataspace_index(name->scalar);
     if (first >= 0) {
@@ -271,6 +318,8 @@ class ProblemReader {
     dataspace.name = name->scalar;
     if (const yaml::Node* flag = item.find("read_write"))
       dataspace.read_write = as_bool(*flag, variables_, "read_write", found_).value_or(false);
+    for (const yaml::Node* width : widths)
+      if (!width->is_null()) read_width(*width, dataspace);
     const std::size_t index = einsum_.dataspaces.size();
     const yaml::Node* projection = item.find("projection");
     if (!projection || projection->is_null()) {
@@ -396,7 +445,7 @@ class ProblemReader {
         scope.define(entry.key, Value(known->value));
       } else if (entry.key == "densities" || entry.key == "commonDensity") {
         note_densities(entry.value, scope);
-      } else if (refused(entry)) {
+      } else if (gives_widths(entry.key) || refused(entry)) {
         continue;
       } else if (!beside_shape || (entry.key != "shape" && entry.key != "version" && entry.key != "name")) {
         scope.define(entry.key, &entry.value);

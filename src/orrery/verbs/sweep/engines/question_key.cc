@@ -166,6 +166,7 @@ std::string key_of(const verbs::LayerQuestion& question, const std::string& how)
   for (const workload::Dimension& dimension : question.einsum.dimensions) out.all(dimension.name, dimension.bound);
   for (const workload::Dataspace& dataspace : question.einsum.dataspaces) {
     out.all(dataspace.name, dataspace.read_write, dataspace.ranks.size());
+    if (dataspace.bits > 0) out.all(std::string("bits"), dataspace.bits);
     for (const workload::Rank& rank : dataspace.ranks) {
       out.add(rank.terms.size());
       for (const workload::Term& term : rank.terms) out.all(term.dimension, term.coefficient);
@@ -176,8 +177,8 @@ std::string key_of(const verbs::LayerQuestion& question, const std::string& how)
   out.all(constraints.size(), reuse.size());
   for (const nest::Constraint& constraint : constraints) add(constraint, out);
   for (const nest::ReuseRules& rules : reuse) {
-    const auto& [no_temporal_reuse, no_spatial_sharing, read_first_update, no_coalescing, no_links] = rules;
-    out.all(no_temporal_reuse, no_spatial_sharing, read_first_update, no_coalescing, no_links);
+    const auto& [no_temporal_reuse, no_spatial_sharing, read_first_update, no_links] = rules;
+    out.all(no_temporal_reuse, no_spatial_sharing, read_first_update, no_links);
   }
   out.add(question.sparse != nullptr);
   if (question.sparse) add(*question.sparse, out);

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/limits/stop_signal.h"
+#include "orrery/base/limits/out_of_time.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/inputs/systems/layer_data.h"
 #include "orrery/runtime/kernels/isa.h"

@@ -286,7 +286,8 @@ Terms::Terms(const Prices& prices, int level) {
     bool fits = true;
     if (capacity) {
       Count words = 0;
-      for (const Crossing& crossing : crossings) words += problem.dataspaces[crossing.s].tile(low);
+      for (const Crossing& crossing : crossings)
+        words += problem.space.units(level, crossing.s) * problem.dataspaces[crossing.s].tile(low);
       fits = words <= *capacity;
     }
     if (fits) {

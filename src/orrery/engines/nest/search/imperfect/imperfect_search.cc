@@ -178,7 +178,7 @@ class Searcher {
       for (const PricedLevel& level : problem_.model.levels()) {
         const double part = level.clusters == 0 ? 1 : 0;
         const double each = problem_.dataspaces[s].read_write ? level.update_pj : level.read_pj;
-        least = std::min(least, part * each / level.block);
+        least = std::min(least, part * each * static_cast<double>(level.units.value[s]) / level.block);
       }
       energy_pj += least * problem_.dataspaces[s].least_words;
     }
@@ -324,7 +324,7 @@ class Searcher {
     if (!capacity && least == 0) return true;
     Count words = 0;
     for (std::uint32_t kept = work_.levels[level].keep; kept != 0; kept &= kept - 1)
-      words += problem_.dataspaces[__builtin_ctz(kept)].tile(span);
+      words += problem_.space.units(level, __builtin_ctz(kept)) * problem_.dataspaces[__builtin_ctz(kept)].tile(span);
     if ((!capacity || words <= *capacity) && words >= least) return true;
     ++tally_.unfit;
     return false;

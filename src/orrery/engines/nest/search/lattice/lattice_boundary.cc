@@ -32,6 +32,14 @@ std::vector<Count> some_divisors(Count bound, std::size_t most) {
   }
 }
 
+// Per dimension: units of a value of the dataspace that is blind to it, where it is kept.
+Triple<Count> units_kept(const LatticeProblem& problem, const Level& level, std::uint32_t kept) {
+  Triple<Count> units{};
+  for (int d = 0; d < kDims; ++d)
+    if (kept >> problem.dataspace[d] & 1) units[d] = level.priced.units.value[problem.dataspace[d]];
+  return units;
+}
+
 }  // namespace
 
 Axis::Axis(Count bound, std::size_t most) : value(base::divisors(bound)) {
@@ -83,7 +91,8 @@ std::shared_ptr<const LargestTiles::List> LargestTiles::of(const Level& level, s
                                                            const Triple<const Axis*>& axes, const Triple<Count>& spread,
                                                            const LatticeProblem& problem) {
   const Count capacity = level.capacity.value_or(std::numeric_limits<Count>::max());
-  const auto [place, fresh] = lists_.try_emplace(Key{capacity, kept, axes, spread});
+  const Triple<Count> counts = units_kept(problem, level, kept);
+  const auto [place, fresh] = lists_.try_emplace(Key{capacity, kept, axes, spread, counts});
   if (!fresh) return place->second;
   auto tiles = std::make_shared<List>();
   Triple<int> last;
@@ -92,11 +101,8 @@ std::shared_ptr<const LargestTiles::List> LargestTiles::of(const Level& level, s
     tiles->push_back(last);
   } else {
     Triple<std::vector<Count>> side;
-    Triple<Count> counts{};  // per dimension: 1 where the dataspace that is blind to it is kept
-    for (int d = 0; d < kDims; ++d) {
+    for (int d = 0; d < kDims; ++d)
       for (const Count value : axes[d]->value) side[d].push_back(value * spread[d]);
-      counts[d] = kept >> problem.dataspace[d] & 1;
-    }
     // What words the tile has but for z steps along the third dimension, and for each of them.
     const auto face = [&](int x, int y) { return counts[2] * side[0][x] * side[1][y]; };
     const auto depth = [&](int x, int y) { return counts[1] * side[0][x] + counts[0] * side[1][y]; };
@@ -185,11 +191,9 @@ const Boundaries::Fits& Boundaries::fits(int a, std::uint32_t kept) {
   Fits& fits = fits_[(static_cast<std::size_t>(a) << kSpaces) + kept];
   if (!fits.at.empty()) return fits;
   Triple<std::vector<Count>> side;
-  Triple<Count> counts{};  // per dimension: 1 where the dataspace that is blind to it is kept
-  for (int d = 0; d < kDims; ++d) {
+  const Triple<Count> counts = units_kept(*problem_, problem_->levels[a], kept);
+  for (int d = 0; d < kDims; ++d)
     for (const Count factor : axis_[d]->value) side[d].push_back(factor * prices_->spread(a, d));
-    counts[d] = kept >> problem_->dataspace[d] & 1;
-  }
   const std::optional<Count>& capacity = problem_->levels[a].capacity;
   fits.at.reserve(side[0].size() * side[1].size() * side[2].size());
   for (const Count x : side[0])

@@ -53,7 +53,7 @@ class LargestTiles {
     base::Count capacity;
     std::uint32_t kept;
     Triple<const Axis*> axes;
-    Triple<base::Count> spread;
+    Triple<base::Count> spread, units;
     bool operator==(const Key&) const = default;
   };
   struct Hash {

@@ -114,8 +114,7 @@ std::optional<LatticeProblem> describe(const Model& model, const Space& space) {
   if (model.einsum().dataspaces.size() != kSpaces || space.dimensions().size() > kDims || !space.possible())
     return std::nullopt;
   for (const ReuseRules& rules : model.reuse())
-    if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update | rules.no_coalescing)
-      return std::nullopt;
+    if (rules.no_temporal_reuse | rules.no_spatial_sharing | rules.read_first_update) return std::nullopt;
   LatticeProblem problem;
   problem.model = &model;
   problem.space = &space;
@@ -172,7 +171,7 @@ double compulsory_pj(const LatticeProblem& problem) {
   for (int s = 0; s < kSpaces; ++s) {
     if (!(outermost.must_keep >> s & 1)) continue;
     const double words = product(problem.bound) / static_cast<double>(problem.bound[problem.blind[s]]);
-    energy_pj += outermost.priced.blocks(words) *
+    energy_pj += outermost.priced.blocks(words * static_cast<double>(outermost.priced.units.value[s])) *
                  (problem.read_write >> s & 1 ? outermost.priced.update_pj : outermost.priced.read_pj);
   }
   return energy_pj;

@@ -45,18 +45,19 @@ Key PartialBound::least(const Mapping& mapping, int level, const std::vector<Met
     for (std::size_t s = 0; s < touched_.size(); ++s) {
       const DataspaceCost& use = scratch_.storages[i].dataspaces[s];
       if (!use.kept) continue;
+      const double units = static_cast<double>(priced.units.value[s]);
       if (kept_inside >> s & 1) {
         energy_pj += use.energy_pj;
-        reads += static_cast<double>(use.reads);
-        writes += static_cast<double>(use.fills) + static_cast<double>(use.updates);
+        reads += units * static_cast<double>(use.reads);
+        writes += units * (static_cast<double>(use.fills) + static_cast<double>(use.updates));
         continue;
       }
       const bool read_write = model_.einsum().dataspaces[s].read_write;
-      const double fills = priced.passes_on(static_cast<int>(s)) ? 0 : static_cast<double>(use.fills);
+      const double fills = units * static_cast<double>(use.fills);
       energy_pj += priced.paying(instances) * priced.blocks(fills) * priced.write_pj;
-      energy_pj += touched_[s] / priced.widest_block(model_.chip().storages[i]) *
+      energy_pj += units * touched_[s] / priced.widest_block(model_.chip().storages[i]) *
                    (read_write ? priced.update_pj : priced.read_pj);
-      (read_write ? writes : reads) += touched_[s] / instances;
+      (read_write ? writes : reads) += units * touched_[s] / instances;
       writes += fills;
     }
     cycles = std::max(cycles, whole(priced.port_cycles(reads, writes)));

@@ -36,7 +36,7 @@ std::vector<char> list_fits(const Prices& prices, const Lattice& lattice, int k)
     for (int place = 0; place < shape.size; ++place) {
       Factors extents = shape.extents(lattice, place);
       for (int d = 0; d < problem.dimensions(); ++d) extents[d] *= prices.spread(k, d);
-      of_place[place] = problem.dataspaces[s].tile(extents);
+      of_place[place] = problem.space->units(k, s) * problem.dataspaces[s].tile(extents);
     }
     for (int tile = 0; tile < lattice.size(); ++tile) words[tile] += of_place[shape.place[tile]];
   }

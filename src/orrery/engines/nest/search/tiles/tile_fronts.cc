@@ -187,7 +187,7 @@ void Fronts::list_tiles(int a, std::uint32_t mask) {
   std::vector<char> fit(lattice_.size());
   for (int tile = 0; tile < lattice_.size(); ++tile) {
     Count words = 0;
-    for (const int s : out.spaces) words += held_[s][lattice_.shape(s).place[tile]];
+    for (const int s : out.spaces) words += problem_.space->units(a, s) * held_[s][lattice_.shape(s).place[tile]];
     fit[tile] = (!capacity || words <= *capacity) && words >= least;
   }
   const std::size_t wide = out.spaces.size();
