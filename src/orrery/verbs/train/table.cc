@@ -208,6 +208,13 @@ std::string published_line(const TrainedModel& trained) {
   if (!trained.is_published)
     out += fmt::format("              this plan is predicted at x{:.2f} its measured speed\n",
                        known.measured_s / trained.iteration.iteration_s);
+  if (trained.search && known.predicted_s < trained.iteration.iteration_s) {
+    const cluster::Plan& ran = known.run.plan;
+    out += "              the published plan is predicted to be faster: none like it was searched";
+    if (ran.schedule != trained.plan.schedule)
+      out += fmt::format(" (`--schedule {}`)", cluster::name_of(cluster::schedule_of(ran), cluster::schedules()));
+    out += "\n";
+  }
   return out;
 }
 
