@@ -8,6 +8,7 @@
 
 #include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/memory.h"
+#include "orrery/engines/cluster/model/names.h"
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_search_text.h"

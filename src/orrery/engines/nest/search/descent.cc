@@ -498,9 +498,8 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
       if (read_write) writes[port] += units * least_reads / each;
     }
   }
-  const double least_cycles = operations_ / (instances * most_instances);
-  const double active =
-      std::max({least_cycles, static_cast<double>(state.iterations), slowest_port(reads, writes) * (1 - 1e-12)});
+  const double active = std::max({operations_ / (instances * most_instances), static_cast<double>(state.iterations),
+                                  slowest_port(reads, writes) * (1 - 1e-12)});
   Bounds bounds;
   bounds.energy_pj = energy_pj + active * (state.leak_pj_per_cycle + instances * leak_inside_[keeping + 1]) +
                      compute_leak_ * std::max(operations_, instances * active);
