@@ -491,11 +491,10 @@ Bounds Descent<Size>::bound(const State& state, int keeping, int spreading) cons
     if (!chains_[keeping + 1][s].empty()) least_reads = std::min(least_reads, fill / multicast);
     energy_pj += cheapest;
     if (parent >= 0 && level_[parent].port >= 0 && std::isfinite(least_reads)) {
-      const double each = static_cast<double>(state.parent_instances[s]);
+      const double each = static_cast<double>(state.parent_instances[s]) / units_of_value(level_[parent], s);
       const int port = level_[parent].port;
-      const double units = static_cast<double>(level_[parent].priced.units.value[s]);
-      reads[port] += units * (read_write ? std::max(0.0, least_reads - parent_elided) : least_reads) / each;
-      if (read_write) writes[port] += units * least_reads / each;
+      reads[port] += (read_write ? std::max(0.0, least_reads - parent_elided) : least_reads) / each;
+      if (read_write) writes[port] += least_reads / each;
     }
   }
   const double active = std::max({operations_ / (instances * most_instances), static_cast<double>(state.iterations),

@@ -157,8 +157,9 @@ class Descent {
     double least_block = 1;  // units that one payment may buy: of all the instances that share it
     int port = -1;           // slot in Front::read_words, or -1
   };
+  static double units_of_value(const Level& level, int s) { return static_cast<double>(level.priced.units.value[s]); }
   static double values_of(const Level& level, int s) {  // of s, that one payment may buy
-    return level.least_block / static_cast<double>(level.priced.units.value[s]);
+    return level.least_block / units_of_value(level, s);
   }
 
   // Levels up to `keeping` may still keep, S_`spreading` and further in may still spread.
