@@ -17,7 +17,7 @@ namespace orrery::nest {
 namespace {
 
 constexpr std::uint64_t kMostLooked = 4'000'000;  // mappings, whole and partial ones, without a limit of time
-constexpr double kForSeeds = 1.0 / 8, kForEnumeration = 2.0 / 3;  // parts of the time
+constexpr double kForSeeds = 1.0 / 8, kForOneEnumeration = 2.0 / 3;  // parts of the time
 
 class LinkFront {
  public:
@@ -32,7 +32,7 @@ class LinkFront {
   // Whether all mappings were looked at.
   bool run(const SearchLimits& limits, const base::Budget& budget) {
     seed(limits, budget);
-    const base::Budget part(budget, budget.seconds_left() * kForEnumeration);
+    const base::Budget part(budget, budget.seconds_left() * kForOneEnumeration);
     const EnumerationRules rules = {
         .layouts = true,
         .open =
