@@ -107,7 +107,7 @@ TEST(Links, ReadsFallAndWhatIsNotReadComesFromNeighbours) {
     for (int repeat = 0; repeat < 20; ++repeat) {
       const Case one(dice, true);
       const Traffic with = one.traffic(true), without = one.traffic(false);
-      const Traffic forbidden = one.traffic(true, std::vector<ReuseRules>(one.chip.storages.size(), {0, 0, 0, 0, 7}));
+      const Traffic forbidden = one.traffic(true, std::vector<ReuseRules>(one.chip.storages.size(), {0, 0, 0, 7}));
       for (std::size_t i = 0; i < one.chip.storages.size(); ++i)
         for (int s = 0; s < 3; ++s) {
           RC_ASSERT(with.accesses[i][s] <= without.accesses[i][s]);
