@@ -109,11 +109,13 @@ void warn_of_thin_tiles(const dataflow::Setup& setup, const dataflow::Mapping& m
       .hint("larger tiles (`tile_size`, or SRAM to hold them) leave every kernel a column in each");
 }
 
-// Measured products need kernels whose rates nothing else says.
-void refuse_measurements(const dfmodel::SetupDocument& document) {
+// Measured products need kernels whose rates nothing else says. `of_model`: those of fused attention are ours, and
+// stay.
+void refuse_measurements(const dfmodel::SetupDocument& document, bool of_model) {
   if (!document.setup.execution.compute_utilization)
     base::fail("O1460", "measured products need `compute_util`: without it, cores are dealt out to kernels",
                document.places.at("execution"), "give `compute_util`, or leave `--operators` out");
+  if (of_model) return;
   const auto& kernels = document.setup.graph.kernels;
   const auto rated = std::find_if(kernels.begin(), kernels.end(),
                                   [](const auto& kernel) { return kernel.is_product() && kernel.compute_utilization; });
@@ -181,7 +183,7 @@ PlacedGraph place(const PlaceRequest& request) {
   if (!request.measurements.empty()) {
     const auto file = formats::yaml::read_file(request.measurements);
     placed.inputs.push_back(base::file_input(*file));
-    refuse_measurements(document);
+    refuse_measurements(document, question.get() != nullptr);
     measurements = formats::orrery::read_measured_products(file);
   }
   const PlaceOperators operators(question.get(), document.setup, limits, std::move(measurements));
