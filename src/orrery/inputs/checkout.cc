@@ -69,6 +69,7 @@ bool is_normalisation(const std::string& layer) {
 struct Layout {
   fs::path folder, chips, layers, top;
   std::vector<fs::path> systems;  // one of which is the chip
+  std::vector<fs::path> beside;   // documents beside them that describe none: variables, tables of energy
   bool flat = false;              // chips lie beside the other documents
 
   [[nodiscard]] bool known() const { return !top.empty() || (!layers.empty() && !systems.empty()); }
@@ -90,6 +91,14 @@ Layout layout_of(const fs::path& folder) {
   out.systems = documents_in(out.chips);
   if (out.flat)
     std::erase_if(out.systems, [](const fs::path& file) { return !file.filename().string().starts_with("arch"); });
+  const auto describes_chip = [](const fs::path& file) {
+    return base::read_file(file.string())->text.find("architecture") != std::string::npos;
+  };
+  const auto others = std::stable_partition(out.systems.begin(), out.systems.end(), describes_chip);
+  if (others != out.systems.begin() && !out.flat) {
+    out.beside.assign(others, out.systems.end());
+    out.systems.erase(others, out.systems.end());
+  }
   return out;
 }
 
@@ -145,7 +154,9 @@ std::vector<std::string> layer_names(const Layout& layout) {
     if (!system.stem().string().ends_with(kNormalised)) chips.push_back(word_of(system));
   std::string also = chips.size() > 1 ? fmt::format("; chips are {}", fmt::join(chips, ", ")) : std::string();
   base::fail("O1106", fmt::format("`{}` has no layer `{}`", layout.folder.string(), word), {},
-             base::did_you_mean(word, known, fmt::format("its layers are {}{}", fmt::join(known, ", "), also)));
+             known.empty()
+                 ? fmt::format("leave it out: `{}` names its one problem", layout.top.string())
+                 : base::did_you_mean(word, known, fmt::format("its layers are {}{}", fmt::join(known, ", "), also)));
 }
 
 void add(std::vector<std::string>& out, const fs::path& file) {
@@ -161,6 +172,7 @@ std::vector<std::string> shared_documents(const Layout& layout, const fs::path& 
       if (!file.filename().string().starts_with("arch")) add(out, file);
     return out;
   }
+  for (const fs::path& file : layout.beside) add(out, file);
   for (const fs::path& file : documents_in(layout.chips / "components")) add(out, file);
   for (const char* name : {"mapper.yaml", "variables.yaml"}) add(out, layout.folder / "mapper" / name);
   // The scripts constrain the usual chip only; others say in their own files how they are mapped.

@@ -1,5 +1,8 @@
 #include "orrery/formats/huggingface/huggingface_config.h"
 
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "orrery/formats/huggingface/config_test_util.h"
@@ -57,13 +60,22 @@ TEST(HuggingFaceConfig, EveryTypeIsReadFromTheKeysOfItsKind) {
     "decoder_attention_heads": 4, "encoder_ffn_dim": 256, "decoder_ffn_dim": 256, "dim": 64, "n_layers": 2,
     "n_heads": 4, "hidden_dim": 256, "ffn_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4,
     "num_experts_per_tok": 2, "num_local_experts": 8, "kv_lora_rank": 8, "qk_rope_head_dim": 4,
-    "qk_nope_head_dim": 12, "v_head_dim": 16, "num_key_value_heads": 4})";
+    "qk_nope_head_dim": 12, "v_head_dim": 16, "num_key_value_heads": 4, "num_kv_shared_layers": 0)";
+  // What some types need besides.
+  const std::map<std::string, std::string> needed = {
+      {"mimo_v2_flash", R"(, "swa_num_key_value_heads": 4)"},
+      {"bailing_moe", R"(, "moe_intermediate_size": 64, "num_experts": 8)"},
+      {"bailing_moe_v2", R"(, "moe_intermediate_size": 64, "num_experts": 8)"},
+      {"lfm2_moe", R"(, "layer_types": ["conv", "full_attention"])"},
+      {"nemotron_h", R"(, "hybrid_override_pattern": "M*")"}};
   for (const std::string& type : model_types()) {
     SCOPED_TRACE(type);
+    const auto more = needed.find(type);
+    const std::string keys = sizes + (more != needed.end() ? more->second : "") + "}";
     // Of several towers, the language model's keys stand inside.
     const bool towers = type == "llava" || type == "mistral3" || type == "qwen2_5_vl";
-    const std::string text = towers ? "{\"model_type\": \"" + type + "\", \"text_config\": {" + sizes + "}"
-                                    : "{\"model_type\": \"" + type + "\", " + sizes;
+    const std::string text = towers ? "{\"model_type\": \"" + type + "\", \"text_config\": {" + keys + "}"
+                                    : "{\"model_type\": \"" + type + "\", " + keys;
     // What other families have a key for is refused here.
     ReadOptions options;
     for (const base::Diagnostic& other : refused(text, options))

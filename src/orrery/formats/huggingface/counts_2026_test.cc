@@ -151,7 +151,8 @@ TEST(AwkwardModels, FurtherFamiliesHaveTheirClassesCounts) {
 
 TEST(HybridLayers, PatternsAddUp) {
   const std::string config =
-      R"({"model_type": "nemotron_h", "hidden_size": 60, "num_attention_heads": 6, "vocab_size": 9, )";
+      R"({"model_type": "nemotron_h", "hidden_size": 60, "num_attention_heads": 6, "num_key_value_heads": 2,
+    "vocab_size": 9, )";
   using base::codes, base::Codes;
   const auto read = [&](const std::string& rest) {
     return codes(base::refused([&] { read_config(base::source(config + rest)); }));

@@ -32,7 +32,7 @@ TEST(Why, ShowsBothCostsTheirRatioAndTheLevelsThatDiffer) {
   EXPECT_NE(text.find("small: why not Buffer.E=4"), std::string::npos) << text;
   EXPECT_NE(text.find("DRAM (uJ)"), std::string::npos) << text;
   EXPECT_EQ(text.find("MAC (uJ)"), std::string::npos) << text;
-  EXPECT_NE(text.find("forced  L2[WIO]"), std::string::npos) << text;
+  EXPECT_NE(text.find("forced  DRAM[WIO]"), std::string::npos) << text;
 }
 
 TEST(Why, AChoiceThatCostsNothingChangesNoLevel) {
@@ -52,7 +52,7 @@ TEST(FrontTable, ListsEachPointAndSaysWhetherAllAreThere) {
   const std::string text = front_table(layer);
   EXPECT_NE(text.find("2 points"), std::string::npos) << text;
   EXPECT_NE(text.find("gap 25.00%"), std::string::npos) << text;
-  EXPECT_NE(text.find("   2  L2[WIO]"), std::string::npos) << text;
+  EXPECT_NE(text.find("   2  DRAM[WIO]"), std::string::npos) << text;
   EXPECT_NE(text.find("complete: every"), std::string::npos) << text;
   layer.front->complete = false;
   EXPECT_NE(front_table(layer).find("not complete"), std::string::npos);

@@ -243,7 +243,7 @@ void read_model_and_system(const std::string& catalogue, SplitOverrides& overrid
   for (const auto* more : {&std::as_const(setting.machine).inputs, &model_file.ignored})
     trained.inputs.insert(trained.inputs.end(), more->begin(), more->end());
   cluster::Description description = training_description(model_file.transformer, overrides.model);
-  if (description.said.count("attention") == 0 && request.chip.empty() &&
+  if (description.said.count("attention") == 0 && setting.machine.chip == nullptr &&
       fuses_attention(request, overrides.plan, setting.machine.system))
     description.as.attention = cluster::Attention::kFlash;
   bound_sizes(description, model_file, request);

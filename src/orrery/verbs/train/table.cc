@@ -207,8 +207,9 @@ std::string published_line(const TrainedModel& trained) {
       fmt::format("published     {} measured, {} predicted: {} ({})\n", shown_seconds(known.measured_s),
                   shown_seconds(known.predicted_s), plan_line(trained.model, known.run.plan), known.title);
   if (!trained.is_published)
-    out += fmt::format("              this plan is predicted at x{:.2f} its measured speed\n",
-                       known.measured_s / trained.iteration.iteration_s);
+    out +=
+        fmt::format("              {} is predicted at x{:.2f} of that measured speed\n",
+                    trained.search ? "the plan found" : "this plan", known.measured_s / trained.iteration.iteration_s);
   if (trained.search && known.predicted_s < trained.iteration.iteration_s) {
     const cluster::Plan& ran = known.run.plan;
     out += "              the published plan is predicted to be faster: none like it was searched";

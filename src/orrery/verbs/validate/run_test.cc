@@ -177,7 +177,6 @@ TEST(Validation, MeasuredRunsFitButForThoseThatTheDocumentNames) {
                                                                {"llama3_table4", "1"},
                                                                {"llama3_table4", "2"},
                                                                {"llama3_table4", "3"},
-                                                               {"maxtext", "v5p 64B 64"},
                                                                {"narayanan2021_zero3", "4"},
                                                                {"nemo_dense", "25.11 GB200 LLAMA3-405B fp8 g256"},
                                                                {"nemo_dense", "25.11 GB200 LLAMA3-70B fp8 g64 fsdp"}};

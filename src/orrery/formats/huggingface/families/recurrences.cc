@@ -105,7 +105,7 @@ Recurrence mamba2(Reading& r, const Mamba2Sizes& s) {
   if (s.inner > 0 && s.heads * s.width != s.inner)
     found.error("O0911", "the heads do not make up the inner width", r.keys.where(s.heads_key))
         .note(std::to_string(s.heads) + " x " + std::to_string(s.width) + " is not " + std::to_string(s.inner));
-  if (s.groups > 0 && s.heads % s.groups != 0)
+  else if (s.groups > 0 && s.heads % s.groups != 0)
     found.error("O0911", fmt::format("{} groups do not divide {} heads", s.groups, s.heads), r.keys.where(s.heads_key))
         .note(fmt::format("{} / {} leaves {}: each group serves the same number of heads", s.heads, s.groups,
                           s.heads % s.groups));
