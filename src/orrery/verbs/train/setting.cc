@@ -213,12 +213,12 @@ std::optional<AttentionArray> attention_array(const TrainRequest& request, Train
 
 // Whether the software of the run fuses attention: all but Megatron-LM of 2021, whatever the model's positions are.
 bool fuses_attention(const TrainRequest& request, base::Overrides plan, const cluster::System& system) {
-  if (request.zero == 3) return true;  // PyTorch's, where nobody names another
   if (!request.stack.empty()) plan.insert(plan.begin(), {"stack", request.stack});
   cluster::Plan said;
   base::Input read;
   const bool file = !request.plan_file.empty() && read_plan(request.plan_file, said, read).count("stack.name") > 0;
   const std::optional<cluster::Stack> named = formats::orrery::named_stack(plan, catalogue_directory());
+  if (!named && !file && request.zero == 3) return true;  // PyTorch's, where nobody names another
   const cluster::StackName software = named ? named->name : file ? said.stack.name : system.stack.name;
   return software != cluster::StackName::kMegatron2021;
 }
