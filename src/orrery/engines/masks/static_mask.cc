@@ -47,7 +47,6 @@ class Draw : base::SplitMix {
     all.resize(static_cast<std::size_t>(k));
     return all;
   }
-
 };
 
 // A grid of blocks of one head.

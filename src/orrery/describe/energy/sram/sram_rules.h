@@ -26,7 +26,7 @@ namespace orrery::energy {
 
 // The least that CACTI is asked for.
 inline constexpr int kSramLeastBits = 32;
-inline constexpr int kSramLeastWords = 64;  // a bank
+inline constexpr int kSramLeastWords = 64;                              // a bank
 inline constexpr std::array<int, 5> kTechnologies{22, 32, 45, 65, 90};  // nm
 
 struct SramDescription {

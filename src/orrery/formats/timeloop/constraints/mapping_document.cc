@@ -316,11 +316,11 @@ class MappingDocumentReader {
       const Count bound = einsum_.dimensions[d].bound;
       const std::optional<Count> others = product(static_cast<int>(d), rest);
       if (!others || *others < 1 || bound % *others != 0) {
-        base::Diagnostic& error = found_.error(
-            "O0707",
-            fmt::format("`{}` cannot be the rest of {}: the other factors do not divide it", rest->factor.text,
-                        einsum_.dimensions[d].name),
-            rest->factor.where);
+        base::Diagnostic& error =
+            found_.error("O0707",
+                         fmt::format("`{}` cannot be the rest of {}: the other factors do not divide it",
+                                     rest->factor.text, einsum_.dimensions[d].name),
+                         rest->factor.where);
         rest->factor.value = others && *others > 0 ? (bound - 1) / *others + 1 : 1;
         error.note(fmt::format("with the rest rounded up, {}", arithmetic(static_cast<int>(d))))
             .hint(fmt::format("give `{}={}` here, and {}", einsum_.dimensions[d].name, rest->factor.value,

@@ -125,8 +125,8 @@ void take_smallest_degrees(const TrainRequest& request, const std::set<std::stri
 }
 
 // Of degrees that are given: as many chunks a stage as are fastest and fit, where the software interleaves them.
-void take_chunks(const TrainRequest& request, const std::set<std::string>& set,
-                 const machine::OperatorModel& operators, TrainedModel& trained) {
+void take_chunks(const TrainRequest& request, const std::set<std::string>& set, const machine::OperatorModel& operators,
+                 TrainedModel& trained) {
   cluster::Plan& plan = trained.plan;
   const bool asked = request.schedule == cluster::PipelineChoice::kInterleaved;
   if (request.interleave || (request.schedule && !asked) || set.count("interleave") > 0 || plan.pp < 2 ||

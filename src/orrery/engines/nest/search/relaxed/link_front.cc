@@ -16,7 +16,7 @@
 namespace orrery::nest {
 namespace {
 
-constexpr std::uint64_t kMostLooked = 4'000'000;  // mappings, whole and partial ones, without a limit of time
+constexpr std::uint64_t kMostLooked = 4'000'000;            // mappings, whole and partial ones, without a limit of time
 constexpr double kForSeeds = 1.0 / 8, kForFront = 2.0 / 3;  // parts of the time
 
 class LinkFront {
