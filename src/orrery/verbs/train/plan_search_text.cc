@@ -359,15 +359,16 @@ std::string offloading_view(const TrainedModel& trained) {
   if (!answer.offloading) return "";
   constexpr double kWorthSaying = 0.001;
   const Candidate &best = answer.top.front(), &other = *answer.offloading;
+  const bool some = best.plan.offload_activations > 0 || best.plan.offload_optimizer > 0;
   for (std::size_t i = 0; i < answer.objective.metrics.size(); ++i) {
     const double was = best.score[i], is = other.score[i];
     if (is < was * (1 - kWorthSaying))
-      return fmt::format("offloading to the hosts' memory would bring {} instead ({:+.1f} %): {}\n",
-                         shown(answer.objective.metrics[i], is), 100 * (is / was - 1),
-                         plan_line(trained.model, other.plan));
+      return fmt::format("offloading {} would bring {} instead ({:+.1f} %): {}\n",
+                         some ? "more" : "to the hosts' memory", shown(answer.objective.metrics[i], is),
+                         100 * (is / was - 1), plan_line(trained.model, other.plan));
     if (is > was) break;
   }
-  return "offloading to the hosts' memory would bring nothing\n";
+  return some ? "" : "offloading to the hosts' memory would bring nothing\n";
 }
 
 }  // namespace

@@ -352,10 +352,8 @@ Memory Held::at_peak(const Plan& plan) const {
   out.activations = fullest.activations;
   out.gradients = fullest.gradients;
   out.buffers += fullest.buffers;
-  // The allocator keeps a share, and the blocks of the smaller of the two that take turns. That of 2021 gave none back.
-  const double kept = std::min(fullest.buffers, fullest.gone);
-  if (plan.stack.reserve > 0) out.reserve = plan.stack.reserve * out.in_use() + kept;
-  if (kin(plan.stack.name) == StackName::kMegatron2021) out.buffers += kept;
+  // The allocator keeps a share, and the blocks of the smaller of the two that take turns.
+  if (plan.stack.reserve > 0) out.reserve = plan.stack.reserve * out.in_use() + std::min(fullest.buffers, fullest.gone);
   return out;
 }
 
