@@ -6,6 +6,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/engines/cluster/model/fields.h"
@@ -110,6 +113,20 @@ class Reader {
   cluster::Plan plan_;
 };
 
+// Parts of one answer ask for the same file; by its text one knows whether what was read of it still holds.
+struct Kept {
+  std::mutex lock;
+  std::string text;
+  std::optional<StackFile> whole;
+};
+
+Kept& kept_of(const std::string& path) {
+  static std::mutex lock;
+  static std::map<std::string, Kept> all;
+  std::lock_guard guard(lock);
+  return all[path];
+}
+
 }  // namespace
 
 StackFile load_stack(const std::string& directory, const std::string& name) {
@@ -124,8 +141,11 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   }
   out.entry.name = name;
   out.entry.path = entry_path(directory, kStack, name);
+  const auto file = yaml::read_file(out.entry.path);
+  Kept& kept = kept_of(out.entry.path);
+  if (std::lock_guard guard(kept.lock); kept.whole && kept.text == file->text) return *kept.whole;
   base::Diagnostics found;
-  const std::vector<Node> documents = yaml::parse(yaml::read_file(out.entry.path), base::Severity::kError, found);
+  const std::vector<Node> documents = yaml::parse(file, base::Severity::kError, found);
   found.throw_if_errors();
   const Node* root = documents.size() == 1 ? documents[0].find("stack") : nullptr;
   if (root == nullptr) base::fail("O1911", fmt::format("`{}` has no document with the key `stack`", out.entry.path));
@@ -148,6 +168,11 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
   }
   found.throw_if_errors();
   out.stack.name = known->second;
+  if (root->find("like") == nullptr) {
+    std::lock_guard guard(kept.lock);
+    kept.text = file->text;
+    kept.whole = out;
+  }
   return out;
 }
 

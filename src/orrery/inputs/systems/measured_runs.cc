@@ -1,6 +1,7 @@
 // Idea: every row is a training run like a user's; it is described in the same words, checked by the same code, and
 // told apart only by its use. Cost: a microsecond a row, reading apart.
 #include "orrery/inputs/systems/measured_runs.h"
+#include "orrery/base/text/text_file.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "orrery/base/text/text.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
@@ -33,7 +35,9 @@ const std::vector<std::string> kRunColumns = {"row", "use", "model", "system", "
 // Models, systems and stacks are read once, however many rows name them.
 class Known {
  public:
-  explicit Known(std::string directory) : directory_(std::move(directory)) {}
+  Known(std::string directory, const RunFilter& filter) : directory_(std::move(directory)) {
+    if (filter.loaded) systems_.emplace(filter.system + " ", filter.loaded);
+  }
 
   const workload::Transformer& model(const std::string& name) {
     const auto found = models_.find(name);
@@ -201,10 +205,13 @@ double measured_seconds(const cluster::Iteration& iteration, const MeasuredRun& 
 std::vector<MeasuredSet> read_measured(const std::string& directory, const std::vector<std::string>& only,
                                        const RunFilter& filter) {
   base::Diagnostics found;
-  Known known(directory);
+  Known known(directory, filter);
   std::vector<MeasuredSet> sets;
-  for (const std::string& path : measured_tables((fs::path(directory) / "validation").string(), only))
+  for (const std::string& path : measured_tables((fs::path(directory) / "validation").string(), only)) {
+    const std::string text = base::read_file(path)->text;  // most tables need no look at their rows
+    if (text.find(filter.model) == std::string::npos || text.find(filter.system) == std::string::npos) continue;
     sets.push_back(Table(path, filter, known, found).read());
+  }
   found.throw_if_errors();
   return sets;
 }

@@ -56,6 +56,7 @@ double measured_seconds(const cluster::Iteration& iteration, const MeasuredRun& 
 struct RunFilter {
   std::string model, system;
   base::Count gpus = 0, global_batch = 0;
+  std::shared_ptr<const cluster::System> loaded = nullptr;  // `system` as its file has it, where it was read already
 };
 
 // Every table, sorted by name; `only` keeps the tables of these names, `filter` rows of them. Throws InputError: O1358

@@ -88,9 +88,9 @@ void find_published(const TrainRequest& request, TrainedModel& trained) {
   if (changed) return;
   constexpr double kPadding = 0.01;  // of parameters: vocabularies are rounded up
   const cluster::Plan& plan = trained.plan;
-  for (MeasuredSet& set :
-       read_measured(catalogue_directory(), {},
-                     {trained.model.name, trained.system.name, plan.gpus + plan.idle, plan.global_batch}))
+  for (MeasuredSet& set : read_measured(catalogue_directory(), {},
+                                        {trained.model.name, trained.system.name, plan.gpus + plan.idle,
+                                         plan.global_batch, std::make_shared<const cluster::System>(trained.system)}))
     for (MeasuredRun& run : set.runs) {
       if (run.model.seq != trained.model.seq || run.plan.precision != plan.precision || !run.system_changes.empty() ||
           std::abs(cluster::parameters(run.model) - trained.parameters) > kPadding * trained.parameters)
