@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "orrery/base/diagnostics/diagnostic.h"
@@ -371,7 +370,7 @@ std::size_t CommandLine::index_of(const std::string& option, const std::string& 
                                   const std::vector<std::string>& known) {
   const auto found = std::find(known.begin(), known.end(), text);
   if (found == known.end()) {
-    const std::string all = fmt::format("they are {}", fmt::join(known, ", "));
+    const std::string all = fmt::format("they are {}", base::joined(known, ", "));
     const bool ends_in_number =
         !text.empty() && text.back() >= '0' && text.back() <= '9';  // `fp4` is no slip for `fp8`
     misuse("O1102", fmt::format("`{} {}` is none of its values", option, text),

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/defect.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/command_line.h"
 
 namespace orrery::verbs {
@@ -40,7 +40,7 @@ template <typename... Table>
   (add(originals, base::original_names(tables)), ...);
   (add(defects, base::defect_names(tables)), ...);
   const std::string known = originals.size() == 1 ? fmt::format("write `--compat {}`", originals.front())
-                                                  : fmt::format("known: {}", fmt::join(originals, ", "));
+                                                  : fmt::format("known: {}", base::joined(originals, ", "));
   misuse("O1102", fmt::format("`--compat {}` names {}", name, what),
          base::did_you_mean(name, originals, base::did_you_mean(name, defects, known)));
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -128,7 +127,7 @@ std::string packing_named(const std::string& text) {
   const std::vector<std::string> known = masks::packing_names();
   if (std::find(known.begin(), known.end(), text) != known.end()) return text;
   misuse("O1102", fmt::format("`--packing {}` is no scheme", text),
-         base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
+         base::did_you_mean(text, known, fmt::format("there are {}", base::joined(known, ", "))));
 }
 
 masks::PredictorOptions settled(const PredictionOptions& options, EmptyRows usual) {

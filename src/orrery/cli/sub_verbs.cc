@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::verbs {
 
@@ -26,7 +26,7 @@ int run_sub_verb(const SubVerbs& verbs, const Arguments& arguments, Console& con
     if (first == one.name) return one.run({arguments.begin() + 1, arguments.end()}, console);
   if (first != "--help" && first != "-h" && first != "help")
     misuse("O1101", fmt::format("`orrery {}` does not know what to do with `{}`", verbs.verb, first),
-           base::did_you_mean(first, names, fmt::format("it has: {}", fmt::join(names, ", "))));
+           base::did_you_mean(first, names, fmt::format("it has: {}", base::joined(names, ", "))));
   console.out << fmt::format("orrery {0}: {1}\n\nusage: orrery {0} VERB [options]\n\n", verbs.verb, verbs.summary);
   std::size_t width = 9;
   for (const SubVerb& one : verbs.all) width = std::max(width, std::string_view(one.name).size());

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 
 namespace orrery::verbs {
@@ -117,7 +117,7 @@ fs::path usual_system(const Layout& layout) {
   std::vector<std::string> words;
   for (const fs::path& system : layout.systems) words.push_back(word_of(system));
   base::fail("O1107", fmt::format("`{}` describes {} chips", layout.chips.string(), words.size()), {},
-             fmt::format("write the name of one after the folder: {}", fmt::join(words, ", ")));
+             fmt::format("write the name of one after the folder: {}", base::joined(words, ", ")));
 }
 
 fs::path layer_file(const Layout& layout, const std::string& word) {
@@ -152,11 +152,11 @@ std::vector<std::string> layer_names(const Layout& layout) {
   std::vector<std::string> chips;
   for (const fs::path& system : layout.systems)
     if (!system.stem().string().ends_with(kNormalised)) chips.push_back(word_of(system));
-  std::string also = chips.size() > 1 ? fmt::format("; chips are {}", fmt::join(chips, ", ")) : std::string();
+  std::string also = chips.size() > 1 ? fmt::format("; chips are {}", base::joined(chips, ", ")) : std::string();
   base::fail("O1106", fmt::format("`{}` has no layer `{}`", layout.folder.string(), word), {},
-             known.empty()
-                 ? fmt::format("leave it out: `{}` names its one problem", layout.top.string())
-                 : base::did_you_mean(word, known, fmt::format("its layers are {}{}", fmt::join(known, ", "), also)));
+             known.empty() ? fmt::format("leave it out: `{}` names its one problem", layout.top.string())
+                           : base::did_you_mean(word, known,
+                                                fmt::format("its layers are {}{}", base::joined(known, ", "), also)));
 }
 
 void add(std::vector<std::string>& out, const fs::path& file) {

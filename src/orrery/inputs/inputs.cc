@@ -74,7 +74,7 @@ void refuse_folder(const std::string& folder, const std::error_code& error, cons
   constexpr std::size_t kNamed = 4;
   const std::vector<std::string> named(others.begin(),
                                        others.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, others.size())));
-  empty.note(fmt::format("it holds `{}`{}", fmt::join(named, "`, `"), others.size() > kNamed ? ", ..." : ""));
+  empty.note(fmt::format("it holds `{}`{}", base::joined(named, "`, `"), others.size() > kNamed ? ", ..." : ""));
   const std::string below = checkout_below(folder);
   empty.hint(below.empty() ? "name the folder in which they lie, or the files themselves"
                            : fmt::format("name one of the folders below, and a layer: `{} KTQ`", below));

@@ -34,6 +34,10 @@ Json& Json::operator[](std::string_view key) {
   return at == object.end() ? object.emplace_back(key, Json()).second : at->second;
 }
 
+std::string json_quoted(std::string_view text) {
+  return Printed(std::string(text)).dump(-1, ' ', false, Printed::error_handler_t::replace);
+}
+
 std::string text(const Json& json) {
   return std::visit(ToPrinted(), json.value()).dump(2, ' ', false, Printed::error_handler_t::replace) + "\n";
 }

@@ -45,6 +45,9 @@ class Json {
   Value value_ = nullptr;
 };
 
+// As JSON writes a text, quotes included.
+std::string json_quoted(std::string_view text);
+
 // Indented, ending in a newline. Doubles read back exactly; bytes that are no UTF-8 are replaced by U+FFFD.
 std::string text(const Json& json);
 

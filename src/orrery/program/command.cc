@@ -6,12 +6,12 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/limits/out_of_time.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/cli/console.h"
 #include "orrery/cli/end_on_signals.h"
 #include "orrery/cli/interrupt.h"
@@ -50,7 +50,7 @@ int act(const std::vector<std::string>& arguments, Console& console) {
   if (!first.empty() && first[0] == '-')
     misuse("O1101", fmt::format("`{}` is given where a verb is expected", first), "see `orrery --help`");
   misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
-         base::did_you_mean(first, names, fmt::format("verbs are {}", fmt::join(names, ", "))));
+         base::did_you_mean(first, names, fmt::format("verbs are {}", base::joined(names, ", "))));
 }
 
 // A command line that cannot be parsed is refused as it asks for, too.

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/cli/program_version.h"
 #include "orrery/program/verbs.h"
 
@@ -68,13 +68,12 @@ std::string man(const std::vector<DescribedVerb>& all) {
       roff(kVersion));
   for (const auto& [verb, line] : all) {
     out += fmt::format(".SS {}\n{}.\n", roff(verb->name), roff(verb->summary));
-    if (!line.subverbs.empty())
-      out += fmt::format(".PP\nFollowed by: {}.\n", roff(fmt::format("{}", fmt::join(line.subverbs, ", "))));
+    if (!line.subverbs.empty()) out += fmt::format(".PP\nFollowed by: {}.\n", roff(base::joined(line.subverbs, ", ")));
     std::string_view heading;
     for (const Described::Option& option : line.options) {
       if (heading != option.heading) out += fmt::format(".PP\n\\fI{}\\fR\n", roff(option.heading));
       heading = option.heading;
-      out += fmt::format(".TP\n\\fB{}\\fR", roff(fmt::format("{}", fmt::join(option.names, ", "))));
+      out += fmt::format(".TP\n\\fB{}\\fR", roff(base::joined(option.names, ", ")));
       if (!option.type.empty()) out += fmt::format(" \\fI{}\\fR", roff(option.type));
       out += "\n" + roff(option.text) + "\n";
     }
@@ -117,7 +116,7 @@ std::string bash(const std::vector<DescribedVerb>& all) {
       const std::string part = catalogue_part(option);
       if (part.empty() && option.values.empty()) continue;
       out += fmt::format("    '{} {}') words={} ;;\n", verb.verb->name, option.names.back(),
-                         part.empty() ? fmt::format("'{}'", fmt::join(option.values, " "))
+                         part.empty() ? fmt::format("'{}'", base::joined(option.values, " "))
                                       : fmt::format("$({})", catalogue_names(part)));
     }
     return out;
@@ -132,11 +131,11 @@ std::string bash(const std::vector<DescribedVerb>& all) {
              "    return\n"
              "  fi\n"
              "  case ${{COMP_WORDS[1]}} in\n",
-             fmt::join(verb_names(all), " ")) +
+             base::joined(verb_names(all), " ")) +
          rows(all,
               [](const DescribedVerb& verb) {
                 return fmt::format("    {}) options='{}' words='{}' ;;\n", verb.verb->name,
-                                   fmt::join(option_names(verb.line), " "), fmt::join(verb.line.subverbs, " "));
+                                   base::joined(option_names(verb.line), " "), base::joined(verb.line.subverbs, " "));
               }) +
          "  esac\n"
          "  case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD - 1]}\" in\n" +
@@ -151,7 +150,7 @@ std::string bash(const std::vector<DescribedVerb>& all) {
 std::string zsh(const std::vector<DescribedVerb>& all) {
   const auto quoted = [](const std::string& text) { return replaced(replaced(text, "'", "’"), "[]:", "\\"); };
   const auto action = [](const Described::Option& option) -> std::string {
-    if (!option.values.empty()) return fmt::format("({})", fmt::join(option.values, " "));
+    if (!option.values.empty()) return fmt::format("({})", base::joined(option.values, " "));
     const std::string part = catalogue_part(option);
     return part.empty() ? "_files" : "_orrery_" + part;
   };
@@ -166,7 +165,7 @@ std::string zsh(const std::vector<DescribedVerb>& all) {
       }
     }
     if (!verb.line.subverbs.empty())
-      out += fmt::format(" \\\n        '1:word:({})'", fmt::join(verb.line.subverbs, " "));
+      out += fmt::format(" \\\n        '1:word:({})'", base::joined(verb.line.subverbs, " "));
     return out + " \\\n        '*:file:_files'\n      ;;\n";
   };
   std::string out = "#compdef orrery\n";
@@ -192,7 +191,7 @@ std::string fish(const std::vector<DescribedVerb>& all) {
            const std::string when =
                fmt::format("complete -c orrery -n '__fish_seen_subcommand_from {}'", verb.verb->name);
            if (!verb.line.subverbs.empty())
-             out += fmt::format("{} -a '{}'\n", when, fmt::join(verb.line.subverbs, " "));
+             out += fmt::format("{} -a '{}'\n", when, base::joined(verb.line.subverbs, " "));
            for (const Described::Option& option : verb.line.options) {
              if (option.positional) continue;
              out += when;
@@ -201,8 +200,7 @@ std::string fish(const std::vector<DescribedVerb>& all) {
              if (!option.type.empty()) out += " -r";
              if (const std::string part = catalogue_part(option); !part.empty())
                out += fmt::format(" -a {}", quoted(fmt::format("({})", catalogue_names(part))));
-             if (!option.values.empty())
-               out += fmt::format(" -f -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
+             if (!option.values.empty()) out += fmt::format(" -f -a {}", quoted(base::joined(option.values, " ")));
              out += fmt::format(" -d {}\n", quoted(option.text));
            }
            return out;

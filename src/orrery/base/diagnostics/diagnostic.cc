@@ -64,3 +64,8 @@ void fail(std::string code, std::string message, Location where, std::string hin
 }
 
 }  // namespace orrery::base
+
+template class std::basic_string<char>;
+template class std::vector<std::string>;
+template class std::vector<orrery::base::Label>;
+template class std::vector<orrery::base::Diagnostic>;

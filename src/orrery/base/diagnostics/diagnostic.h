@@ -100,3 +100,9 @@ std::vector<Diagnostic> in_reading_order(std::vector<Diagnostic> found);
 [[noreturn]] void fail(std::string code, std::string message, Location where = {}, std::string hint = {});
 
 }  // namespace orrery::base
+
+// Compiled once, in diagnostic.cc, not in each file that copies or destroys some.
+extern template class std::basic_string<char>;
+extern template class std::vector<std::string>;
+extern template class std::vector<orrery::base::Label>;
+extern template class std::vector<orrery::base::Diagnostic>;

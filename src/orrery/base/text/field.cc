@@ -1,7 +1,6 @@
 #include "orrery/base/text/field.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -80,7 +79,7 @@ Field named_field(std::string path, const std::vector<std::string>& names, std::
                   std::function<void(std::size_t)> set, std::string text) {
   Field field{std::move(path),
               names.size() == 2 ? fmt::format("{} or {}", names[0], names[1])
-                                : fmt::format("one of {}", fmt::join(names, ", ")),
+                                : fmt::format("one of {}", base::joined(names, ", ")),
               std::move(text),
               0,
               kUnbounded,
@@ -110,7 +109,7 @@ const Field* asked_field(const Fields& fields, const Override& set, const Overri
   std::vector<std::string> names;
   for (const Field& field : fields) names.push_back(field.path);
   found.error(code, fmt::format("{} has no field `{}`", owner, set.path), shown.path())
-      .note(fmt::format("it has: {}", fmt::join(names, ", ")))
+      .note(fmt::format("it has: {}", base::joined(names, ", ")))
       .hint(did_you_mean(set.path, names));
   return nullptr;
 }

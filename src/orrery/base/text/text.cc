@@ -33,6 +33,10 @@ void split(std::string_view text, char separator, std::vector<std::string_view>&
   }
 }
 
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+  return joined<std::vector<std::string>>(texts, between);
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   split(text, separator, parts);

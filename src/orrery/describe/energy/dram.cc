@@ -14,7 +14,7 @@ constexpr double kAccuracyPercent = 80;
 std::string known(const std::vector<DramType>& types) {
   std::vector<std::string> names;
   for (const DramType& type : types) names.push_back(type.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return base::joined(names, ", ");
 }
 
 }  // namespace

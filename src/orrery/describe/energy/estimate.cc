@@ -6,8 +6,9 @@
 #include "orrery/describe/energy/estimate.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/energy/estimator_selection.h"
 #include "orrery/describe/machine/ranges.h"
 
@@ -121,7 +123,7 @@ class Estimation {
       if (beyond_[i].empty()) continue;
       const Primitive& primitive = component_->primitives[i];
       const std::vector<std::string>& bounds = beyond_[i].front().choice->figure->beyond;
-      if (!mentioned_.insert(fmt::format("{}\n{}{}", component_->name, keys_[i], fmt::join(bounds, "\n"))).second)
+      if (!mentioned_.insert(fmt::format("{}\n{}{}", component_->name, keys_[i], base::joined(bounds, "\n"))).second)
         continue;
       auto& warning = found_.warning(
           "O1263", fmt::format("{} is outside the range of its estimator", name_of(primitive)), primitive.where);
@@ -138,12 +140,13 @@ class Estimation {
         if (!figure.node_rule.empty() && std::find(rules.begin(), rules.end(), figure.node_rule) == rules.end())
           rules.push_back(figure.node_rule);
       }
-      if (!rules.empty()) warning.note(fmt::format("technology: {}", fmt::join(rules, "; ")));
+      if (!rules.empty()) warning.note(fmt::format("technology: {}", base::joined(rules, "; ")));
       warning.note(fmt::format("`{}` extrapolates; {}", beyond_[i].front().choice->figure->estimator,
-                               errors.empty() ? std::string("the error of its figures was not measured")
-                                              : fmt::format("its figures may be off by {}", fmt::join(errors, ", "))));
+                               errors.empty()
+                                   ? std::string("the error of its figures was not measured")
+                                   : fmt::format("its figures may be off by {}", base::joined(errors, ", "))));
       if (!errors.empty() && !unmeasured.empty())
-        warning.note(fmt::format("the error of {} was not measured", fmt::join(unmeasured, ", ")));
+        warning.note(fmt::format("the error of {} was not measured", base::joined(unmeasured, ", ")));
       warning.hint("give figures of this component with `--tables`, or describe one within this range");
     }
   }
@@ -170,7 +173,7 @@ class Estimation {
       std::string one = fmt::format("{}: {}", share.figure.estimator, share.figure.source);
       if (std::find(sources.begin(), sources.end(), one) == sources.end()) sources.push_back(std::move(one));
     }
-    source = sources.empty() ? "nothing counts" : fmt::format("{}", fmt::join(sources, "; "));
+    source = sources.empty() ? "nothing counts" : base::joined(sources, "; ");
   }
 
   // One message for each primitive and set of reasons; compounds repeat primitives of a class, and actions reasons.
@@ -202,7 +205,7 @@ class Estimation {
       else
         actions.push_back(fmt::format("`{}`", one.action));
     }
-    std::string what = actions.empty() ? "" : fmt::format("the energy of {}", fmt::join(actions, ", "));
+    std::string what = actions.empty() ? "" : fmt::format("the energy of {}", base::joined(actions, ", "));
     if (area) what += actions.empty() ? "the area" : " and the area";
     auto& error = found_.error(
         "O1201", fmt::format("no estimator has {} of {}, class `{}`", what, name_of(primitive), primitive.class_name),
@@ -226,8 +229,8 @@ class Estimation {
 double six_digits(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   char buffer[32];
-  *fmt::format_to_n(buffer, sizeof buffer - 1, "{:.5e}", value).out = '\0';
-  return std::strtod(buffer, nullptr);
+  std::from_chars(buffer, std::to_chars(buffer, std::end(buffer), value, std::chars_format::scientific, 5).ptr, value);
+  return value;
 }
 
 std::vector<EstimatedComponent> estimate(std::span<const Component> components,

@@ -94,12 +94,12 @@ std::string nearest(const EstimationTable& table, const Conditions& conditions) 
     }
     std::vector<std::string> texts;
     for (const Difference& one : least) texts.push_back(describe(one));
-    why = best ? fmt::format("{} line {} differs in {}", file, best->line, fmt::join(texts, "; "))
+    why = best ? fmt::format("{} line {} differs in {}", file, best->line, base::joined(texts, "; "))
                : fmt::format("{} has no row", file);
   }
   if (!table.ragged_lines.empty())
     why += fmt::format("; its line{} {} {} left out, with more or fewer cells than there are columns",
-                       base::plural(table.ragged_lines.size()), fmt::join(table.ragged_lines, ", "),
+                       base::plural(table.ragged_lines.size()), base::joined(table.ragged_lines, ", "),
                        base::plural(table.ragged_lines.size(), "is", "are"));
   return why;
 }
@@ -165,7 +165,7 @@ EstimationTables::Found EstimationTables::look_up(const Query& query) const {
   }
   if (found.reasons.empty() && !other_technologies.empty())
     found.reasons.push_back(wanted ? fmt::format("has `{}` for technology {}, not {}", query.class_name,
-                                                 fmt::join(other_technologies, ", "), technology)
+                                                 base::joined(other_technologies, ", "), technology)
                                    : "needs attribute `technology`");
   return found;
 }
@@ -178,7 +178,7 @@ std::optional<double> EstimationTables::accuracy(const Query& query) const {
 
 Answer EstimationTables::estimate(const Query& query) const {
   const Found found = look_up(query);
-  if (!found.row) return Refusal{fmt::format("{}", fmt::join(found.reasons, "; "))};
+  if (!found.row) return Refusal{base::joined(found.reasons, "; ")};
   const auto& value = query.wants_area() ? found.row->area_um2 : found.row->energy_pj;
   if (!value)
     return Refusal{fmt::format("{} line {} matches, but has no {}", file_name(found.table->file), found.row->line,

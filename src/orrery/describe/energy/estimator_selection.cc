@@ -143,7 +143,7 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
       strangers.push_back(declined.estimator);
   }
   if (!strangers.empty())
-    error.note(fmt::format("{}: {} not know class `{}`", fmt::join(strangers, ", "),
+    error.note(fmt::format("{}: {} not know class `{}`", base::joined(strangers, ", "),
                            base::plural(strangers.size(), "does", "do"), primitive.class_name));
   if (refusals.empty()) error.note("no estimator is available");
 
@@ -152,7 +152,7 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
     for (const auto& estimator : estimators) names.emplace_back(estimator->name());
     const std::string meant = our_name(text(*wanted));
     if (std::find(names.begin(), names.end(), meant) == names.end())
-      error.hint(base::did_you_mean(meant, names, fmt::format("`plug_in` may name {}", fmt::join(names, ", "))));
+      error.hint(base::did_you_mean(meant, names, fmt::format("`plug_in` may name {}", base::joined(names, ", "))));
   }
   std::vector<std::string> ways_out;
   for (const Declined& declined : refusals)
@@ -167,7 +167,7 @@ void explain(const std::vector<Declined>& refusals, const Primitive& primitive,
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   const std::vector<std::string> kin = kin_of(primitive.class_name, classes);
   if (base::closest(primitive.class_name, classes).empty() && !kin.empty())
-    error.hint(fmt::format("a similar class with figures is {}", fmt::join(kin, " or ")));
+    error.hint(fmt::format("a similar class with figures is {}", base::joined(kin, " or ")));
   error.hint(base::did_you_mean(primitive.class_name, classes,
                                 "describe the class as a compound component, or give a table for it with `--tables`; "
                                 "`orrery explain O1201` lists the classes that have figures"));

@@ -207,7 +207,7 @@ class Matcher {
     };
     if (law_name == "technology") {
       if (!scales_technology_)
-        return refuse(fmt::format("knows it for {}, not {}", fmt::join(attribute.values, ", "), text(*here.value)));
+        return refuse(fmt::format("knows it for {}, not {}", base::joined(attribute.values, ", "), text(*here.value)));
       const auto v0 = node_nm(Value(from));
       const auto v1 = node_nm(*here.value);
       if (!v0 || !v1) return refuse(fmt::format("cannot scale technology {} to `{}`", from, text(*here.value)));
@@ -352,7 +352,7 @@ Answer Library::estimate(const Query& asked) const {
   if (!best_row) {
     if (!failure.empty()) return Refusal{failure};
     if (query.wants_area()) return Refusal{fmt::format("has no area of `{}`", query.class_name)};
-    return Refusal{fmt::format("of `{}` it knows {}", query.class_name, fmt::join(actions, ", "))};
+    return Refusal{fmt::format("of `{}` it knows {}", query.class_name, base::joined(actions, ", "))};
   }
   best = matcher.match(*best_row, true);
   Figure figure;
@@ -368,8 +368,9 @@ Answer Library::estimate(const Query& asked) const {
   if (const Value* adder = find(query.attributes, "adder_width"); adder && among(best_row->classes, "intmac"))
     if (const auto width = number(*adder); width && *width != kAdderOfMac)
       figure.source += fmt::format("; its adder has {:g} bit, not {:g}", kAdderOfMac, *width);
-  if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", fmt::join(best.steps, ", "));
-  if (!best.assumed.empty()) figure.source += fmt::format("; not given, so taken: {}", fmt::join(best.assumed, ", "));
+  if (!best.steps.empty()) figure.source += fmt::format("; scaled: {}", base::joined(best.steps, ", "));
+  if (!best.assumed.empty())
+    figure.source += fmt::format("; not given, so taken: {}", base::joined(best.assumed, ", "));
   return figure;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::amped {
 namespace {
@@ -68,7 +69,7 @@ class Reader {
   void unknown(const Member& member, const char* what, const std::vector<std::string>& known) {
     found_.warning("O1322", fmt::format("`{}` is not a {} of AMPeD", member.key, what), member.key_where)
         .label("left aside")
-        .hint(base::did_you_mean(member.key, known, fmt::format("known: {}", fmt::join(known, ", "))));
+        .hint(base::did_you_mean(member.key, known, fmt::format("known: {}", base::joined(known, ", "))));
   }
 
   void wrong(const Member& member, const char* wanted) {

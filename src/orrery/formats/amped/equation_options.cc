@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/amped/unit_value.h"
 
 namespace orrery::formats::amped {
@@ -19,7 +20,7 @@ void set_defect(const std::string& name, const std::string& value, equations::De
   if (defect == nullptr) {
     const std::vector<std::string> names = base::defect_names(equations::kDefects);
     found.error("O1341", fmt::format("the equations have no defect `{}`", name))
-        .hint(base::did_you_mean(name, names, fmt::format("defects: {}", fmt::join(names, ", "))));
+        .hint(base::did_you_mean(name, names, fmt::format("defects: {}", base::joined(names, ", "))));
   } else if (value != "true" && value != "false") {
     found.error("O1341", fmt::format("`equations.defects.{}` is true or false, not `{}`", name, value));
   } else {
@@ -36,7 +37,7 @@ void set_constant(const std::string& name, const std::string& value, equations::
     for (const equations::Constant& known : equations::kConstants) names.emplace_back(known.name);
     found.error("O1341", fmt::format("the equations have no constant `{}`", name))
         .hint(base::did_you_mean(name, names,
-                                 fmt::format("constants: {}; switches: defects.NAME", fmt::join(names, ", "))));
+                                 fmt::format("constants: {}; switches: defects.NAME", base::joined(names, ", "))));
     return;
   }
   const auto number = parse_unit_value(value);

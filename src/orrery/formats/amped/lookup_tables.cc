@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::amped {
 namespace {
@@ -21,7 +22,7 @@ std::string among(const std::string& wanted, const std::vector<std::string>& nam
   std::vector<std::string> shown(names.begin(),
                                  names.begin() + static_cast<long>(std::min<std::size_t>(12, names.size())));
   if (names.size() > shown.size()) shown.emplace_back("...");
-  return base::did_you_mean(wanted, names, names.empty() ? "" : fmt::format("{}: {}", what, fmt::join(shown, ", ")));
+  return base::did_you_mean(wanted, names, names.empty() ? "" : fmt::format("{}: {}", what, base::joined(shown, ", ")));
 }
 
 bool check_object(const Member& member, const char* what, base::Diagnostics& found) {

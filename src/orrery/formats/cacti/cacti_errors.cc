@@ -57,7 +57,7 @@ class Reader {
     const base::Location place =
         document_.rows.empty() ? base::Location{document_.file, 0, 0, 1} : document_.place(document_.rows[0]);
     found_.error("O1264", "the table of errors of SRAMs has another header", place)
-        .note(fmt::format("its header is: {}", fmt::join(kColumns, ",")));
+        .note(fmt::format("its header is: {}", base::joined(kColumns, ",")));
     return false;
   }
 
@@ -78,7 +78,8 @@ class Reader {
     if (known != kKinds.end())
       row.kind = static_cast<energy::SramErrorKind>(known - kKinds.begin());
     else
-      wrong(document_.place(kind), fmt::format("`{}` is not a kind; there are {}", kind.text, fmt::join(kKinds, ", ")));
+      wrong(document_.place(kind),
+            fmt::format("`{}` is not a kind; there are {}", kind.text, base::joined(kKinds, ", ")));
     std::size_t column = kFirstBound;
     row.technology_nm = count<int>(line.cells[column], column);
     ++column;

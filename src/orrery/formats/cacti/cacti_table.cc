@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include "orrery/base/text/text.h"
+
 namespace orrery::formats::cacti {
 namespace {
 
@@ -39,7 +41,7 @@ std::optional<Line> next_line(std::string_view text, std::size_t& at, int& numbe
 }
 
 std::string header() {
-  return fmt::format("{}", fmt::join(kCactiTableColumns, ","));
+  return base::joined(kCactiTableColumns, ",");
 }
 
 // Where the rows begin; errors when the header is another.

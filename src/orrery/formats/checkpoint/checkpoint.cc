@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/checkpoint/torch_file.h"
 #include "orrery/formats/json/json_document.h"
@@ -105,7 +105,7 @@ Checkpoint read_checkpoint(const std::string& path, base::Diagnostics& warnings)
       if (fs::exists(fs::path(path) / name, ignored)) there.emplace_back(name);
     if (there.empty())
       base::fail("O1600", fmt::format("the folder `{}` holds no checkpoint", path), whole_file(path),
-                 fmt::format("one of {} must stand in it", fmt::join(kNames, ", ")));
+                 fmt::format("one of {} must stand in it", base::joined(kNames, ", ")));
     if (there.size() > 1)
       warnings.warning("O1608",
                        fmt::format("`{}` is read, not {}", there[0], fmt::join(there.begin() + 1, there.end(), ", ")),

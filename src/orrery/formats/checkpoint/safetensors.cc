@@ -9,10 +9,10 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::checkpoint {
@@ -62,7 +62,7 @@ class Header {
       found_
           .error("O1602",
                  fmt::format("tensor `{}` has the type {}, which is none of {}", entry.key, describe(*type),
-                             fmt::join(element_names(), ", ")),
+                             base::joined(element_names(), ", ")),
                  type->where)
           .hint(base::did_you_mean(base::closest(type->text, element_names())));
       return;

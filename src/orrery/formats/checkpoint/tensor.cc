@@ -7,10 +7,10 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/numbers/count.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::checkpoint {
 namespace {
@@ -104,7 +104,7 @@ std::optional<std::int64_t> elements(const std::vector<std::int64_t>& shape) {
 }
 
 std::string text_of(const std::vector<std::int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+  return fmt::format("[{}]", base::joined(shape, ", "));
 }
 
 std::vector<float> as_floats(const Tensor& tensor) {

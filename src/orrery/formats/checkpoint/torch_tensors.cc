@@ -15,7 +15,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::checkpoint {
 namespace {
@@ -309,7 +310,7 @@ std::vector<Tensor> torch_tensors(const Pickle& pickle,
     const std::size_t more = others.size() > kNamed ? others.size() - kNamed : 0;
     others.resize(others.size() - more);
     found.warning("O1609",
-                  fmt::format("entries that are not tensors are left out: {}{}", fmt::join(others, ", "),
+                  fmt::format("entries that are not tensors are left out: {}{}", base::joined(others, ", "),
                               more > 0 ? fmt::format(" and {} more", more) : ""),
                   file.whole);
   }

@@ -104,18 +104,19 @@ Target find_target(Block& root, const std::vector<std::string>& parts) {
       }
       if (i == 0 && (parts[0] == "model" || parts[0] == "plan"))
         throw Failure{fmt::format("a setup has no `{}`: its fields begin with {}", parts[0],
-                                  fmt::join(block.type->field_names(), ", ")),
+                                  base::joined(block.type->field_names(), ", ")),
                       "`execution.llm.num_layer` is how many layers there are; other sizes are the graph's: write it "
                       "with `orrery "
                       "graph llm --model NAME --layers N --hidden N ... -o FILE` and add `system` and `execution`"};
-      throw Failure{fmt::format("`{}` is not a field of `{}`", parts[i], block.type->name),
-                    base::did_you_mean(parts[i], block.type->field_names(),
-                                       fmt::format("its fields are {}", fmt::join(block.type->field_names(), ", ")))};
+      throw Failure{
+          fmt::format("`{}` is not a field of `{}`", parts[i], block.type->name),
+          base::did_you_mean(parts[i], block.type->field_names(),
+                             fmt::format("its fields are {}", base::joined(block.type->field_names(), ", ")))};
     }
     if (last) {
       if (type->block)
         throw Failure{fmt::format("`{}` is a block, not a field", parts[i]),
-                      fmt::format("go on with one of its fields: {}", fmt::join(type->block->field_names(), ", "))};
+                      fmt::format("go on with one of its fields: {}", base::joined(type->block->field_names(), ", "))};
       target.field = type;
       return target;
     }

@@ -6,7 +6,6 @@
 #include "orrery/formats/huggingface/checkpoint_weights.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -274,7 +273,7 @@ class Storing {
     found
         .warning("O0926",
                  fmt::format("of the modules that are not converted, `{}` {} nothing that is counted",
-                             fmt::join(useless, "`, `"), base::plural(useless.size(), "names", "name")),
+                             base::joined(useless, "`, `"), base::plural(useless.size(), "names", "name")),
                  quantisation_.where)
         .note("where it is a slip, the module it means is counted as converted");
   }

@@ -5,16 +5,15 @@
 #include "orrery/formats/huggingface/huggingface_config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/formats/huggingface/activations.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
@@ -180,7 +179,7 @@ class Reader {
                               : fmt::format("models of type `{}` are not understood", name.substr(0, 60)),
                       type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
-    unknown.note(fmt::format("understood: {}", fmt::join(known, ", ")));
+    unknown.note(fmt::format("understood: {}", base::joined(known, ", ")));
     note_costs(unknown);
     const std::string near = base::closest(name, known);
     const bool slip = !near.empty() && base::edit_distance(name, near) == 1 && digits(name) == digits(near);

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/mapped_file.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/numpy/header.h"
 
 namespace orrery::formats::numpy {
@@ -133,7 +133,7 @@ std::string index_text(const std::vector<Count>& shape, Count at) {
     index[d] = at % shape[d];
     at /= shape[d];
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return fmt::format("[{}]", base::joined(index, ", "));
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ std::size_t size_of(Element element) {
 }
 
 std::string shape_text(const std::vector<Count>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  return fmt::format("({}{})", base::joined(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 Array array_of(std::string_view bytes, const std::string& name, std::shared_ptr<const void> keeper) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -100,8 +99,9 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
     } else if (known.count(define.path) == 0) {
       found.error("O0933", fmt::format("no dimension of `{}` is called `{}`", model.file->name, define.path))
           .hint(base::did_you_mean(define.path, open.names,
-                                   open.names.empty() ? std::string("its inputs leave no dimension open")
-                                                      : fmt::format("open are `{}`", fmt::join(open.names, "`, `"))));
+                                   open.names.empty()
+                                       ? std::string("its inputs leave no dimension open")
+                                       : fmt::format("open are `{}`", base::joined(open.names, "`, `"))));
     } else if (const auto [at, first] = sizes.emplace(define.path, *size); !first && at->second != *size) {
       found.error("O0933", fmt::format("`--define` gives `{}` two sizes, {} and {}", define.path, at->second, *size))
           .hint("leave one of them out");
@@ -116,11 +116,12 @@ std::map<std::string, Count> sizes_of_symbols(const Model& model, const base::Ov
     const char* quote = plain(missing[i]) ? "" : "'";
     options += fmt::format("{}--define {}{}={}{}", i > 0 ? " " : "", quote, missing[i], guess(missing[i]), quote);
   }
-  base::Diagnostic& error = found.error(
-      "O0932",
-      fmt::format("`{}` leaves {} open: `{}`", model.file->name,
-                  missing.size() == 1 ? "a size" : fmt::format("{} sizes", missing.size()), fmt::join(missing, "`, `")),
-      model.whole());
+  base::Diagnostic& error =
+      found.error("O0932",
+                  fmt::format("`{}` leaves {} open: `{}`", model.file->name,
+                              missing.size() == 1 ? "a size" : fmt::format("{} sizes", missing.size()),
+                              base::joined(missing, "`, `")),
+                  model.whole());
   for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i)
     error.note(fmt::format("`{}`: {}", missing[i], places.at(missing[i])));
   error.hint(fmt::format("say what it runs on: `{}`{}", options, missing.size() > kNamed ? " ..." : ""));

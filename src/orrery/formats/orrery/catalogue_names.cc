@@ -1,7 +1,6 @@
 #include "orrery/formats/orrery/catalogue_names.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -47,7 +46,7 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
                [&](const std::string& candidate) { return candidate.starts_with(name); });
   if (longer.size() == 1) return base::did_you_mean(longer[0]);
   if (longer.size() > 1 && longer.size() <= kMostSuggested)
-    return fmt::format("did you mean one of `{}`?", fmt::join(longer, "`, `"));
+    return fmt::format("did you mean one of `{}`?", base::joined(longer, "`, `"));
   return base::did_you_mean(name, known);
 }
 
@@ -79,10 +78,10 @@ void fail_unknown(const std::string& directory, const CatalogueKind& kind, const
       found.error(kind.code, fmt::format("the catalogue has no {} `{}`", kind.what, name), std::move(where));
   unknown.hint(suggestion(name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1), known));
   if (known.size() <= kMostListed) {
-    unknown.note(fmt::format("it has: {}", fmt::join(known, ", ")));
+    unknown.note(fmt::format("it has: {}", base::joined(known, ", ")));
   } else {
     if (const std::vector<std::string> near = alike(name.substr(name.find('/') + 1), known); !near.empty())
-      unknown.note(fmt::format("it has: {}", fmt::join(near, ", ")));
+      unknown.note(fmt::format("it has: {}", base::joined(near, ", ")));
     unknown.hint(fmt::format("`orrery catalog {}` lists all {}", kind.folder, known.size()));
   }
   for (const CatalogueKind& other : {kChip, kModel, kSystem})

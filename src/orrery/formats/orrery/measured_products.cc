@@ -34,7 +34,7 @@ std::map<std::string, std::size_t> read_header(const csv::Document& table, base:
     const std::string& name = cells[i].text;
     if (std::find(columns().begin(), columns().end(), name) == columns().end()) {
       found.error("O1377", fmt::format("a table of measurements has no column `{}`", name), table.place(cells[i]))
-          .hint(base::did_you_mean(name, columns(), fmt::format("columns are {}", fmt::join(columns(), ", "))));
+          .hint(base::did_you_mean(name, columns(), fmt::format("columns are {}", base::joined(columns(), ", "))));
     } else if (!places.emplace(name, i).second) {
       found.error("O1377", fmt::format("column `{}` occurs twice", name), table.place(cells[i]));
     }

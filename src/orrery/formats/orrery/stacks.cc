@@ -3,7 +3,6 @@
 #include "orrery/formats/orrery/stacks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/engines/cluster/model/supported_features.h"
@@ -137,7 +137,7 @@ StackFile load_stack(const std::string& directory, const std::string& name) {
     std::vector<std::string> texts;
     for (const auto& one : names) texts.push_back(one.first);
     base::fail("O1910", fmt::format("there is no software stack `{}`", name), {},
-               base::did_you_mean(name, texts, fmt::format("stacks are: {}", fmt::join(texts, ", "))));
+               base::did_you_mean(name, texts, fmt::format("stacks are: {}", base::joined(texts, ", "))));
   }
   out.entry.name = name;
   out.entry.path = entry_path(directory, kStack, name);

@@ -5,7 +5,6 @@
 #include "orrery/formats/orrery/systems.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include <optional>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/formats/orrery/stacks.h"
@@ -64,7 +64,7 @@ class SystemsReader {
     for (const Node::Entry& entry : map.entries) {
       if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
       found_.error("O1351", fmt::format("`{}` has no field `{}`", path, entry.key), entry.key_where)
-          .note(fmt::format("it has: {}", fmt::join(known, ", ")))
+          .note(fmt::format("it has: {}", base::joined(known, ", ")))
           .hint(base::did_you_mean(entry.key, known));
     }
   }
@@ -93,7 +93,7 @@ class SystemsReader {
   std::size_t choice(const Node& node, const std::string& what, const std::vector<std::string>& known) {
     const auto same = std::find(known.begin(), known.end(), node.scalar);
     if (node.is_scalar() && same != known.end()) return static_cast<std::size_t>(same - known.begin());
-    found_.error("O1353", fmt::format("`{}` must be one of {}", what, fmt::join(known, ", ")), node.where)
+    found_.error("O1353", fmt::format("`{}` must be one of {}", what, base::joined(known, ", ")), node.where)
         .hint(base::did_you_mean(node.scalar, known));
     return 0;
   }

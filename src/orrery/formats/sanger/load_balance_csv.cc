@@ -1,7 +1,6 @@
 #include "orrery/formats/sanger/load_balance_csv.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace orrery::formats::sanger {
 

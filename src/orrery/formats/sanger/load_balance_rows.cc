@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -38,7 +37,7 @@ std::array<std::size_t, kColumns> columns_of(const csv::Document& document, base
     if (i == kColumns)
       found.error("O1830", fmt::format("`{}` is not a column of a load balance log", header.cells[c].text), where)
           .hint(base::did_you_mean(header.cells[c].text, column_names(),
-                                   fmt::format("its columns are {}", fmt::join(column_names(), ", "))));
+                                   fmt::format("its columns are {}", base::joined(column_names(), ", "))));
     else if (seen[i])
       found.error("O1830", fmt::format("the column `{}` stands twice", column_name(i)), where)
           .hint("leave one of them out");
@@ -50,7 +49,7 @@ std::array<std::size_t, kColumns> columns_of(const csv::Document& document, base
     if (!seen[i]) missing.push_back(fmt::format("`{}`", column_name(i)));
   if (!missing.empty())
     found
-        .error("O1830", fmt::format("a load balance log has the columns {}, too", fmt::join(missing, ", ")),
+        .error("O1830", fmt::format("a load balance log has the columns {}, too", base::joined(missing, ", ")),
                document.place(header))
         .hint("`orrery sparse measure -o DIR` and Sanger's log write such files");
   return at;

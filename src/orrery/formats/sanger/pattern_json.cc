@@ -6,10 +6,10 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::sanger {
@@ -137,7 +137,7 @@ const Node& class_of(const Node& root, PatternKind& kind) {
              listed ? "the class `VariableSparsityConfig` has no masks: Sanger lists it and implements none"
                     : fmt::format("there is no class of masks `{}`", name->value.text),
              name->value.where,
-             base::did_you_mean(name->value.text, known, fmt::format("known: {}", fmt::join(known, ", "))));
+             base::did_you_mean(name->value.text, known, fmt::format("known: {}", base::joined(known, ", "))));
 }
 
 void settle_ranges(const Globals& globals, const Node& root, Pattern& p, base::Diagnostics& found) {
@@ -178,7 +178,7 @@ PatternFile read_pattern(const std::shared_ptr<const base::SourceFile>& file, ba
     const auto known = std::find(keys.begin(), keys.end(), member.key);
     if (known == keys.end()) {
       warnings.warning("O1818", fmt::format("masks of this class have no parameter `{}`", member.key), member.key_where)
-          .hint(base::did_you_mean(member.key, keys, fmt::format("known: {}", fmt::join(keys, ", "))));
+          .hint(base::did_you_mean(member.key, keys, fmt::format("known: {}", base::joined(keys, ", "))));
       continue;
     }
     const std::string wanted = parameters[static_cast<std::size_t>(known - keys.begin())].take(member.value);

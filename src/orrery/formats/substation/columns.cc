@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 
@@ -64,7 +63,7 @@ std::string layout_mistake(std::string_view written, const Expected::Layout& exp
   std::sort(want.begin(), want.end());
   if (have == want) return {};
   return fmt::format("`{}` is not an order of the dimensions {}", shown(written),
-                     fmt::join(letters(expected.dims), ", "));
+                     base::joined(letters(expected.dims), ", "));
 }
 
 void SizesSeen::see(char letter, base::Count size, const base::Location& where, base::Diagnostics& found) {
@@ -108,7 +107,7 @@ void SizesSeen::check_products(base::Diagnostics& found) const {
     found
         .error("O1713", fmt::format("M N K batch is {} here, and the kernels' files say {}", one.product, wanted),
                one.where)
-        .note(fmt::format("the dimensions are {}", fmt::join(terms, ", ")))
+        .note(fmt::format("the dimensions are {}", base::joined(terms, ", ")))
         .hint("a choice needs measurements of one size; keep those of others in folders of their own");
   }
 }

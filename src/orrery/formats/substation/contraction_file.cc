@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
@@ -72,7 +71,7 @@ class Reader {
         if (auto* told =
                 error("O1711", fmt::format("a file of a contraction has no column `{}`", shown(cells_[i])), cells_[i]))
           told->hint(
-              base::did_you_mean(std::string(cells_[i]), names, fmt::format("it has {}", fmt::join(names, ", "))));
+              base::did_you_mean(std::string(cells_[i]), names, fmt::format("it has {}", base::joined(names, ", "))));
         good = false;
       } else if (std::size_t& place = at_[static_cast<std::size_t>(known - kColumns.begin())]; place != kAbsent) {
         error("O1711", fmt::format("column `{}` stands twice", shown(cells_[i])), cells_[i]);
@@ -85,9 +84,9 @@ class Reader {
     for (const std::size_t column : needed)
       if (at_[column] == kAbsent) missing.emplace_back(kColumns[column]);
     if (!missing.empty()) {
-      if (auto* told = error("O1711", fmt::format("the header lacks {}", fmt::join(missing, ", ")), line_))
+      if (auto* told = error("O1711", fmt::format("the header lacks {}", base::joined(missing, ", ")), line_))
         told->note(fmt::format("this is read as a contraction's file, whose first line names its columns: {}",
-                               fmt::join(kColumns, ",")));
+                               base::joined(kColumns, ",")));
       good = false;
     }
     width_ = cells_.size();

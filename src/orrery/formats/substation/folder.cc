@@ -5,11 +5,11 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/mapped_file.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/substation/columns.h"
 #include "orrery/formats/substation/contraction_file.h"
 #include "orrery/formats/substation/kernel_file.h"
@@ -104,7 +104,7 @@ void say_unread(const std::vector<std::string>& names, const std::vector<Expecte
       unread.push_back(name);
   }
   if (!unread.empty())
-    warnings.warning("O1723", fmt::format("no operator of the layer takes {}", fmt::join(unread, ", ")))
+    warnings.warning("O1723", fmt::format("no operator of the layer takes {}", base::joined(unread, ", ")))
         .note(fmt::format("in `{}`; they are not read", folder));
 }
 

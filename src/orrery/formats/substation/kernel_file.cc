@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -242,7 +241,7 @@ class KernelFileReader {
       for (const auto& e : expected_.layouts) known.push_back(e.column);
       if (auto* told =
               error("O1711", fmt::format("kernel {} has no column `{}`", expected_.benchmark, shown(name)), name))
-        told->hint(base::did_you_mean(low, known, fmt::format("it has sizes and {}, time", fmt::join(known, ", "))));
+        told->hint(base::did_you_mean(low, known, fmt::format("it has sizes and {}, time", base::joined(known, ", "))));
       return false;
     }
     for (const Place& before : places_)
@@ -323,7 +322,7 @@ class KernelFileReader {
     for (std::size_t i = 0; i < expected_.specials.size(); ++i)
       if (!has(LinePart::kSpecial, i)) missing.push_back(expected_.specials[i].column);
     if (!missing.empty()) {
-      error("O1711", fmt::format("the line lacks {}", fmt::join(missing, ", ")), line_.substr(0, 1));
+      error("O1711", fmt::format("the line lacks {}", base::joined(missing, ", ")), line_.substr(0, 1));
       return false;
     }
     return checked_ = true;

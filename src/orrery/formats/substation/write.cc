@@ -5,7 +5,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/formats/substation/columns.h"
@@ -62,7 +61,7 @@ std::string result_text(const tuning::Measured& table, const tuning::Graph& grap
     std::vector<std::string> layouts;
     for (const std::size_t i : place)
       layouts.push_back(table.columns[i].values[table.layouts[r * table.columns.size() + i]]);
-    const std::string key = fmt::format("{}", fmt::join(layouts, ","));
+    const std::string key = base::joined(layouts, ",");
     const auto call = calls.find(key);
     out += fmt::format("{},{},{},{}\n", key, call == calls.end() ? std::string(12, ',') : call->second,
                        decimal_text(table.times[r], 12), table.specials[0].values[table.chosen[r]]);

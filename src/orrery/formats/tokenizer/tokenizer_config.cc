@@ -4,7 +4,6 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/text.h"
@@ -154,7 +153,7 @@ void compare_with(const Description& is, const Config& config, base::Diagnostics
   if (!lacking.empty())
     found.warning("O1627",
                   fmt::format("tokenizer_config.json adds tokens that tokenizer.json, which counts, does not: `{}`",
-                              fmt::join(lacking, "`, `")),
+                              base::joined(lacking, "`, `")),
                   config.member("added_tokens_decoder")->where);
 }
 

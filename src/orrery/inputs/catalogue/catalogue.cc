@@ -1,12 +1,12 @@
 #include "orrery/inputs/catalogue/catalogue.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/huggingface/huggingface_config.h"
 #include "orrery/formats/orrery/catalogue_block.h"
 #include "orrery/formats/orrery/catalogue_names.h"
@@ -115,7 +115,7 @@ std::string catalogue_directory() {
   if (executable.string().starts_with(ORRERY_BUILD_DIR "/")) tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
   for (const std::string& directory : tried)
     if (is_catalogue(directory)) return directory;
-  base::fail("O1110", fmt::format("the catalogue is not installed: looked in {}", fmt::join(tried, ", ")), {},
+  base::fail("O1110", fmt::format("the catalogue is not installed: looked in {}", base::joined(tried, ", ")), {},
              "set ORRERY_CATALOG to the directory that holds `chips` and `models`");
 }
 

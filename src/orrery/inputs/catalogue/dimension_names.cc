@@ -70,7 +70,7 @@ std::vector<base::Diagnostic> fold_dimension_names(const std::vector<base::Diagn
     first.hint(
         fmt::format("the chip's constraints are written for {}: rename the problem's dimensions, or copy the chip's "
                     "file, change its constraints and give the copy as `--chip ./copy.yaml`",
-                    fmt::join(file.names, ", ")));
+                    base::joined(file.names, ", ")));
   }
   return out;
 }

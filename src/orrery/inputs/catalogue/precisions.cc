@@ -1,9 +1,9 @@
 #include "orrery/inputs/catalogue/precisions.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 
 namespace orrery::verbs {
@@ -35,7 +35,7 @@ void choose_precision(const std::vector<std::string>& chips, const std::string& 
                "`--chip near-h100` and `--chip near-tpu-v5e` have; of others, set the width of their words: "
                "`--set arch.NAME.datawidth=8`");
   base::fail("O1102", fmt::format("the chip has no precision `{}`", name), {},
-             base::did_you_mean(name, known, fmt::format("it has {}", fmt::join(known, ", "))));
+             base::did_you_mean(name, known, fmt::format("it has {}", base::joined(known, ", "))));
 }
 
 base::Overrides without_precision(base::Overrides set) {

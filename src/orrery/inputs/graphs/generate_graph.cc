@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/workload/graphs/dlrm_graph.h"
 #include "orrery/describe/workload/graphs/fft_graph.h"
 #include "orrery/describe/workload/graphs/hpl_graph.h"
@@ -45,7 +45,7 @@ void check_kind(const std::string& kind) {
   Names names;
   for (const GraphKind& known : graph_kinds()) names.push_back(known.name);
   if (among(names, kind)) return;
-  const std::string list = fmt::format("kinds are {}", fmt::join(names, ", "));
+  const std::string list = fmt::format("kinds are {}", base::joined(names, ", "));
   if (kind.empty()) base::fail("O1480", "no kind of graph is named", {}, list);
   base::fail("O1480", fmt::format("Orrery generates no graph of kind `{}`", kind), {},
              base::did_you_mean(kind, names, list));
@@ -64,19 +64,19 @@ void check_sizes(const GraphRequest& request) {
     if (given && !knows(size, request.kind))
       found.error("O1487", fmt::format("a graph of kind `{}` has no `{}`", request.kind, size.options.front()))
           .hint(fmt::format("leave it out; it belongs to {}",
-                            fmt::join(size.needed.empty() ? size.taken : size.needed, ", ")));
+                            base::joined(size.needed.empty() ? size.taken : size.needed, ", ")));
   }
   if (!request.model.empty() && !transformer)
     found
         .error("O1487",
                fmt::format("a graph of kind `{}` is made from no transformer, so it has no `--model`", request.kind))
-        .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));
+        .hint(fmt::format("leave it out; it belongs to {}", base::joined(kTransformers, ", ")));
   if (!request.stack.empty() && request.model.empty())
     found.error("O1487", "a graph of sizes alone has no `--stack`")
         .hint("leave it out; it tells the parts of a `--model`");
   if (request.gated && !transformer)
     found.error("O1487", fmt::format("a graph of kind `{}` has no `--gated`", request.kind))
-        .hint(fmt::format("leave it out; it belongs to {}", fmt::join(kTransformers, ", ")));
+        .hint(fmt::format("leave it out; it belongs to {}", base::joined(kTransformers, ", ")));
   found.throw_if_errors();
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/components/energy_table_text.h"
@@ -100,7 +99,7 @@ void warn_of_changed_tables(const std::vector<std::shared_ptr<const base::Source
   auto& warning =
       found.warning("O1265", fmt::format("energies and areas stay as the ERT and the ART say, although `{}` "
                                          "{} set",
-                                         fmt::join(paths, "`, `"), base::plural(paths.size(), "is", "are")));
+                                         base::joined(paths, "`, `"), base::plural(paths.size(), "is", "are")));
   warning.primary.where = base::OverrideText(overrides.front()).path();
   warning.note("these tables were made for the chip without it");
   for (std::size_t i = 0; i < std::min(kMostNotes, changed.size()); ++i)
@@ -111,7 +110,7 @@ void warn_of_changed_tables(const std::vector<std::shared_ptr<const base::Source
   if (changed.empty())
     warning
         .note(fmt::format("changed: {}; what that comes to cannot be estimated for this chip",
-                          fmt::join(attributes, ", ")))
+                          base::joined(attributes, ", ")))
         .hint("give an ERT of the changed chip; cycles follow what is set in any case");
   else
     warning.hint("`orrery sweep map` with `--vary` in place of `--set` estimates them, `orrery energy` shows them");

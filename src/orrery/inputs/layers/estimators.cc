@@ -65,7 +65,7 @@ energy::SramModel with_program_between_rows(energy::SramModel table, const std::
 
 void write(const energy::Attributes& attributes, std::string& key) {
   for (const auto& [name, value] : attributes)
-    fmt::format_to(std::back_inserter(key), "{}={}:{}\n", name, value.index(), energy::text(value));
+    key += fmt::format("{}={}:{}\n", name, value.index(), energy::text(value));
   key += ';';
 }
 
@@ -73,18 +73,17 @@ void write(const energy::Attributes& attributes, std::string& key) {
 std::string key_of(const std::vector<energy::Component>& components) {
   std::string key;
   for (const energy::Component& component : components) {
-    fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n{}\n", component.name, component.table_name,
-                   component.class_name, component.instances);
+    key += fmt::format("{}\n{}\n{}\n{}\n", component.name, component.table_name, component.class_name,
+                       component.instances);
     for (const energy::Primitive& primitive : component.primitives) {
-      fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n", primitive.path, primitive.class_name,
-                     primitive.area_weight);
+      key += fmt::format("{}\n{}\n{}\n", primitive.path, primitive.class_name, primitive.area_weight);
       write(primitive.attributes, key);
     }
     for (const energy::Action& action : component.actions) {
       key += action.name + "\n";
       write(action.arguments, key);
       for (const energy::Term& term : action.terms) {
-        fmt::format_to(std::back_inserter(key), "{}\n{}\n{}\n", term.primitive, term.action, term.weight);
+        key += fmt::format("{}\n{}\n{}\n", term.primitive, term.action, term.weight);
         write(term.arguments, key);
       }
     }
@@ -169,7 +168,7 @@ void mention_unused(const EstimatorSetup& setup, base::Diagnostics& found) {
   for (const std::string& name : setup.reproduced.names) options.push_back(fmt::format("`--compat {}`", name));
   if (options.empty()) return;
   found
-      .warning("O1261", fmt::format("{} {} nothing: every chip has an ERT", fmt::join(options, " and "),
+      .warning("O1261", fmt::format("{} {} nothing: every chip has an ERT", base::joined(options, " and "),
                                     base::plural(options.size(), "changes", "change")))
       .note("figures that are given are not estimated")
       .hint("leave the ERT out, or see `orrery energy`, which leaves it aside");

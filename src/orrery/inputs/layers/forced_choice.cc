@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/text/edit_distance.h"
@@ -119,7 +118,7 @@ class Reader {
       const std::string nearest = base::closest(parts.level.text, names);
       base::Diagnostics problems;
       problems.error("O1116", fmt::format("no level is called `{}`", parts.level.text), place(parts.level))
-          .note(fmt::format("levels, outermost first: `{}`", fmt::join(names, "`, `")))
+          .note(fmt::format("levels, outermost first: `{}`", base::joined(names, "`, `")))
           .hint(nearest.empty() ? "name one of them" : fmt::format("did you mean `{}`?", nearest));
       problems.throw_if_errors();
     }
@@ -132,7 +131,7 @@ class Reader {
       if (names[k] == wanted.text) return static_cast<int>(k);
     const std::string nearest = base::closest(wanted.text, names);
     base::fail("O1116", fmt::format("`{}` has no {} `{}`", einsum_.name, what, wanted.text), place(wanted),
-               nearest.empty() ? fmt::format("{}s are `{}`", what, fmt::join(names, "`, `"))
+               nearest.empty() ? fmt::format("{}s are `{}`", what, base::joined(names, "`, `"))
                                : fmt::format("did you mean `{}`?", nearest));
   }
 

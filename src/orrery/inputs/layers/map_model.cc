@@ -17,10 +17,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/limits/stopwatch.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/search/imperfect/imperfect_search.h"
@@ -87,7 +87,7 @@ void require_padded(const std::vector<LayerQuestion>& questions, const std::vect
           .hint(fmt::format("give a size above {}", largest));
     else
       error.note(fmt::format("no layer has a dimension {}", pad.dimension))
-          .hint(fmt::format("dimensions are {}", fmt::join(names, ", ")));
+          .hint(fmt::format("dimensions are {}", base::joined(names, ", ")));
   }
   found.throw_if_errors();
 }

@@ -1,7 +1,8 @@
 #include "orrery/inputs/masks/sparse_limits.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "orrery/base/text/text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -28,7 +29,7 @@ base::Diagnostics limits_reached(const std::vector<std::string>& unfinished, boo
   const std::string message =
       fmt::format("{} before all was computed", stopped ? "an interrupt came" : "the limits were reached");
   base::Diagnostic& told = all ? out.error("O1841", message) : out.warning("O1841", message);
-  told.note(fmt::format("left out: {}", fmt::join(unfinished, "; ")));
+  told.note(fmt::format("left out: {}", base::joined(unfinished, "; ")));
   if (!stopped) told.hint("allow more with `--time-limit` or `--memory`");
   return out;
 }

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text_file.h"
 #include "orrery/formats/huggingface/networks/weight_names.h"

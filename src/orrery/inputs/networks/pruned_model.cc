@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
@@ -69,7 +68,7 @@ void warn_of_others(const ModelConfig& config, const File& given, const File& ow
                fmt::format("{} key{} of `{}` {} not that of the checkpoint, whose config.json counts", differ.size(),
                            base::plural(differ.size()), given->name, base::plural(differ.size(), "is", "are")),
                first->key_where)
-      .note(fmt::format("{}", fmt::join(differ, ", ")))
+      .note(base::joined(differ, ", "))
       .hint("only quant_qk, normalize_qk, prune_score and static_sparsity are taken from it");
 }
 

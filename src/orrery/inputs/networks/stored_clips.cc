@@ -7,7 +7,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/formats/huggingface/networks/weight_names.h"
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
@@ -43,7 +42,7 @@ void demand_column(const TextRows& rows, const std::string& name, const char* wh
              name.empty() ? fmt::format("`{}` has no column that is known as {}", rows.path, what)
                           : fmt::format("`{}` has no column `{}`", rows.path, name),
              rows.rows[0].where)
-      .note(fmt::format("its columns are {}", fmt::join(rows.columns, ", ")))
+      .note(fmt::format("its columns are {}", base::joined(rows.columns, ", ")))
       .hint(fmt::format("name it: `{} NAME`", option));
 }
 
@@ -153,7 +152,7 @@ class Maker {
     if ((task_ == Task::kClassification ? !set_class(*label, example) : !set_value(*label, example))) {
       base::Diagnostic& said = found_.error("O1652", fmt::format("`{}` is no label of this task", label->text), where);
       if (task_ == Task::kClassification)
-        said.note(fmt::format("the classes are {}", fmt::join(out_.labels, ", ")));
+        said.note(fmt::format("the classes are {}", base::joined(out_.labels, ", ")));
       else
         said.note("a finite number must stand here");
       return;

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 
 namespace orrery::verbs {
@@ -79,7 +79,7 @@ TaskModel open_task(const TextRequest& request, const TextRows& rows, bool learn
                "`mask_token` in tokenizer_config.json names it; usual are [MASK] and <mask>");
   if (!out.model.fresh.empty()) {
     const std::string lacks = fmt::format("the checkpoint lacks {} weights of the head: {}", out.model.fresh.size(),
-                                          fmt::join(out.model.fresh, ", "));
+                                          base::joined(out.model.fresh, ", "));
     if (!learning) base::fail("O1654", lacks, {}, "train it first: `orrery tune train`");
     out.model.warnings.warning("O1657", lacks).note("they begin with random numbers");
   }

@@ -1,12 +1,12 @@
 #include "orrery/inputs/systems/measured_rows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/yaml/node.h"
 
 namespace orrery::verbs {
@@ -76,7 +76,7 @@ std::size_t choice(const MeasuredTable& table, const csv::Cell& cell, std::span<
                    base::Diagnostics& found) {
   const auto at = std::find(names.begin(), names.end(), cell.text);
   if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
-  found.error("O1358", fmt::format("`{}` is not one of {}", cell.text, fmt::join(names, ", ")),
+  found.error("O1358", fmt::format("`{}` is not one of {}", cell.text, base::joined(names, ", ")),
               table.document.place(cell));
   return 0;
 }
@@ -91,7 +91,7 @@ std::vector<std::string> measured_tables(const std::string& folder, const std::v
   for (const std::string& name : only)
     if (std::find(known.begin(), known.end(), name) == known.end())
       found.error("O1359", fmt::format("there is no table of measurements `{}`", name))
-          .note(fmt::format("there are: {}", fmt::join(known, ", ")))
+          .note(fmt::format("there are: {}", base::joined(known, ", ")))
           .hint(base::did_you_mean(name, known));
   found.throw_if_errors();
   std::vector<std::string> paths;

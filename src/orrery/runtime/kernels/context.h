@@ -11,6 +11,9 @@
 
 namespace orrery::kernels {
 
+// A result so large is not in the caches any more when it is used.
+inline constexpr Index kStreamedBytes = Index{16} << 20;
+
 class Context {
  public:
   // threads <= 0: as many as the machine runs at once.

@@ -21,8 +21,7 @@ namespace {
 
 constexpr Index kGroup = 128;  // columns that are finished together; whole groups of dropout's columns
 constexpr Index kTilesInBlock = 16;
-constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
-constexpr Index kLine = 16;                        // units in a cache line
+constexpr Index kLine = 16;  // units in a cache line
 constexpr Index kPlanesOfFloat = 3;
 
 Arithmetic arithmetic_of(const Context& context, Precision precision) {

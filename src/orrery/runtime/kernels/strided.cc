@@ -20,7 +20,6 @@
 namespace orrery::kernels {
 namespace {
 
-constexpr Index kStreamedBytes = Index{16} << 20;  // what the caches do not hold until it is used
 constexpr Index kStridedRows = 16, kElements = 1 << 14, kColumns = 256;
 constexpr int kMasks[] = {-1, -1, 3, 2, -1, 10, -1, -1, -1, -1, -1};  // by kernel: which tensor is the mask it makes
 

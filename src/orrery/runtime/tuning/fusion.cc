@@ -4,10 +4,8 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "orrery/base/diagnostics/check.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::tuning {
 namespace {
@@ -187,7 +185,7 @@ class Fusion {
       const Count flop = base::checked_multiply(steps_[step]->flop, layer_.sizes.words(steps_[step]->space));
       out.flop = base::checked_add(out.flop, flop);
     }
-    out.name = fmt::format("{}", fmt::join(out.operators, "+"));
+    out.name = base::joined(out.operators, "+");
     for (const KnownKernel& one : known_kernels())
       if (one.operators == known) out.name = one.name;
     for (const std::string& name : group.reads)

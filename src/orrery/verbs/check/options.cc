@@ -1,3 +1,4 @@
+#include "orrery/base/text/text.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/inputs/checkout.h"
 #include "orrery/verbs/check/json.h"
@@ -58,7 +59,7 @@ int run_check(const Arguments& arguments, Console& console) {
                 .document = check_document,
                 .table =
                     [](const Checked& checked) {
-                      return fmt::format("{}{}ok\n", fmt::join(checked.contents, "\n"),
+                      return fmt::format("{}{}ok\n", base::joined(checked.contents, "\n"),
                                          checked.contents.empty() ? "" : "\n");
                     }});
 }

@@ -1,8 +1,8 @@
 #include "orrery/verbs/energy/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/components/energy_table_text.h"
 #include "orrery/inputs/layers/read_layers.h"
 
@@ -35,7 +35,7 @@ void mention_tables(const Documents& documents, base::Diagnostics& found) {
     if (!first.known()) first = entry.key_where;
   }
   error.primary.where = first;
-  if (!keys.empty()) error.note(fmt::format("the files have {}", fmt::join(keys, ", ")));
+  if (!keys.empty()) error.note(fmt::format("the files have {}", base::joined(keys, ", ")));
   const auto has = [&](const char* key) { return documents.find(key) != nullptr; };
   if (has("ERT") || has("ART") || has("ERT_summary") || has("ART_summary"))
     error.note("an ERT and an ART hold what estimates came to, not what was estimated");
@@ -60,7 +60,7 @@ Specification read_chip(const Documents& documents, const std::vector<std::strin
     auto& better =
         found.error("O0610",
                     fmt::format("`{}` comes with its own ERT, and without what estimates of its energies need",
-                                fmt::join(chips, "`, `")),
+                                base::joined(chips, "`, `")),
                     table->where);
     for (const std::string& note : lacking->notes) better.note(note);
     better.hint("`orrery map` and `orrery eval` take the energies of its ERT")

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/energy/origin_text.h"
 
@@ -26,7 +27,7 @@ class Sources {
       if (std::find(all.begin(), all.end(), number) == all.end()) all.push_back(number);
     }
     std::sort(all.begin(), all.end());
-    return all.empty() ? "-" : fmt::format("{}", fmt::join(all, ", "));
+    return all.empty() ? "-" : base::joined(all, ", ");
   }
 
   std::string list() const {
@@ -59,9 +60,9 @@ std::string action_name(const energy::EstimatedAction& first, const energy::Esti
   const std::vector<std::string> from = own_arguments(first);
   const std::vector<std::string> to = own_arguments(last);
   if (from.empty()) return first.name;
-  if (from == to) return fmt::format("{} {}", first.name, fmt::join(from, " "));
+  if (from == to) return fmt::format("{} {}", first.name, base::joined(from, " "));
   const std::string end = to.empty() ? "" : to.back().substr(to.back().find('=') + 1);
-  return fmt::format("{} {}..{}", first.name, fmt::join(from, " "), end);
+  return fmt::format("{} {}..{}", first.name, base::joined(from, " "), end);
 }
 
 bool alike(const energy::EstimatedAction& a, const energy::EstimatedAction& b) {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
@@ -48,7 +47,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_like(line, options.request.like);
   std::map<std::string, std::optional<base::Count>> sizes;
   for (const GraphSize& size : graph_sizes())
-    line.integer(fmt::format("{}", fmt::join(size.options, ",")), sizes[size.name], size.what);
+    line.integer(base::joined(size.options, ","), sizes[size.name], size.what);
   line.choice<std::string>("--stack", options.stack, {{"encoder", "encoder"}, {"decoder", "decoder"}},
                            "encoder or decoder (default), of a model that has both");
   line.toggle("--gated", options.request.gated, "Gate and up projection side by side (SwiGLU)");

@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -110,7 +109,7 @@ void keep_with(const std::vector<std::string>& words, std::vector<Kind>& kinds) 
   }
   std::erase_if(kinds, [](const Kind& kind) { return kind.entries.empty(); });
   if (!some)
-    base::fail("O1120", fmt::format("the catalogue has nothing with `{}`", fmt::join(words, "` and `")), {},
+    base::fail("O1120", fmt::format("the catalogue has nothing with `{}`", base::joined(words, "` and `")), {},
                base::did_you_mean(words.front(), names, "`orrery catalog` lists what it has"));
 }
 

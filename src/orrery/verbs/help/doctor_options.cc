@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/stubs/common.h>
 #include <CLI/Version.hpp>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/numbers/mip.h"

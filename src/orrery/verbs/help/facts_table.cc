@@ -1,7 +1,6 @@
 #include "orrery/verbs/help/facts_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
@@ -65,7 +64,7 @@ std::string facts_table(const ModelFacts& facts) {
   if (facts.visible_attention_flop_per_token < facts.attention_flop_per_token)
     out += fmt::format("                  {} of attention are left by masks and windows\n",
                        flop(facts.visible_attention_flop_per_token));
-  if (!facts.not_counted.empty()) out += fmt::format("not counted       {}\n", fmt::join(facts.not_counted, "; "));
+  if (!facts.not_counted.empty()) out += fmt::format("not counted       {}\n", base::joined(facts.not_counted, "; "));
   if (facts.predicted_ahead > 0)
     out += fmt::format("not counted       {} layer{} predicting tokens beyond the next\n", facts.predicted_ahead,
                        base::plural(facts.predicted_ahead));

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/map/fuse_role.h"
 
 namespace orrery::verbs {
@@ -80,7 +80,7 @@ int level_of(const FuseSides& fuse, const LayerQuestion& layer) {
   base::fail("O2029",
              outermost ? fmt::format("nothing is fused at `{}`, the outermost storage", fuse.level)
                        : fmt::format("the chip has no storage `{}`", fuse.level),
-             {}, base::did_you_mean(fuse.level, names, fmt::format("fuse at {}", fmt::join(names, ", "))));
+             {}, base::did_you_mean(fuse.level, names, fmt::format("fuse at {}", base::joined(names, ", "))));
 }
 
 class Side {

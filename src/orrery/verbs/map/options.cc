@@ -5,7 +5,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -46,7 +45,7 @@ nest::Metric metric(const std::string& name) {
   misuse("O1102", fmt::format("`{}` is not an objective", name),
          base::did_you_mean(
              name, names,
-             fmt::format("objectives are {}; several are compared in the order given", fmt::join(names, ", "))));
+             fmt::format("objectives are {}; several are compared in the order given", base::joined(names, ", "))));
 }
 
 // The short forms of the seed's scripts, of several letters each.
@@ -151,7 +150,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                static const std::vector<std::string> names = {"prefill", "decode", "verify"};
                if (std::find(names.begin(), names.end(), text) == names.end())
                  misuse("O1102", fmt::format("`{}` is no phase of a model", text),
-                        base::did_you_mean(text, names, fmt::format("phases are {}", fmt::join(names, ", "))));
+                        base::did_you_mean(text, names, fmt::format("phases are {}", base::joined(names, ", "))));
                options.request.phase = text;
              });
   line.count("--draft", options.request.drafted, "Tokens to verify at a time; default 4");

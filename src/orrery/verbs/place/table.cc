@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
 #include "orrery/base/text/text.h"
@@ -200,7 +199,7 @@ const char* name(dataflow::Parallelism parallelism) {
 
 std::string formulas(const dataflow::Defects& defects) {
   const std::vector<std::string> names = base::present(dataflow::kDefects, defects);
-  return names.empty() ? "corrected" : fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "corrected" : base::joined(names, ", ");
 }
 
 std::string kernel_ranges(const workload::KernelGraph& graph, const std::vector<int>& kernels, std::size_t most) {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/masks/sparse_folder.h"
 #include "orrery/inputs/masks/sparse_limits.h"
 #include "orrery/inputs/networks/text_run.h"
@@ -168,7 +168,7 @@ class ModelCases {
     }
     if (cores_.empty())
       base::fail("O1902", fmt::format("the model has no attention `{}`", request_.layer), {},
-                 fmt::format("there are {}", fmt::join(names, ", ")));
+                 fmt::format("there are {}", base::joined(names, ", ")));
   }
 
   void add(std::size_t place, kernels::Context& context, const kernels::Attention& attention, Recorded recorded) {

@@ -16,13 +16,13 @@ namespace {
 
 using formats::json::Node;
 
-const std::string kGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/hw/";
+const std::string kArrayGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/hw/";
 
 #define SKIP_WITHOUT_GOLDENS() \
-  if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << "the reference figures are not at hand"
+  if (!std::filesystem::exists(kArrayGoldens)) GTEST_SKIP() << "the reference figures are not at hand"
 
 Node json_of(const char* file) {
-  return formats::json::parse(base::read_file(kGoldens + file), "O1814");
+  return formats::json::parse(base::read_file(kArrayGoldens + file), "O1814");
 }
 const Node& of(const Node& node, const char* key) {
   return node.find(key)->value;

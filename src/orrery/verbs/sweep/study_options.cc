@@ -1,3 +1,4 @@
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/options.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text_file.h"
@@ -127,7 +127,7 @@ void refuse_missing_study(const Arguments& arguments) {
   if (hint.empty() && !layer.empty())
     hint = fmt::format("a layer is chosen by `--layer {}`; words name layers beside `--configs` only", layer);
   misuse("O2059", fmt::format("`{}` is no verb whose fields a study can vary", word),
-         hint.empty() ? fmt::format("verbs are {}", fmt::join(verbs, ", ")) : hint);
+         hint.empty() ? fmt::format("verbs are {}", base::joined(verbs, ", ")) : hint);
 }
 
 // What is given of a study beside what SweepArguments holds.
@@ -320,7 +320,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   if (const std::string wanted = sweep::searched_for(study.verb, study.objectives); !told && !wanted.empty())
     study.arguments.insert(study.arguments.end(), {"--objective", wanted});
   if (!given.title.empty()) study.title = given.title;
-  if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, fmt::join(study.arguments, " "));
+  if (study.title.empty()) study.title = fmt::format("{} {}", study.verb, base::joined(study.arguments, " "));
   if (!given.shard.empty()) out.shard = shard_of(given.shard);
   if (out.store.empty()) out.store = file ? fs::path(file->name).stem().string() + ".db" : "sweep.db";
   return true;

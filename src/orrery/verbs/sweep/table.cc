@@ -5,7 +5,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
 #include "orrery/base/text/text.h"
@@ -130,9 +129,9 @@ std::string sweep_table(const SweepAnswer& answer) {
       counts.push_back(fmt::format("{} {}", base::grouped(static_cast<double>(by_status[i])),
                                    store::name(static_cast<store::Status>(i))));
   if (open > 0) counts.push_back(fmt::format("{} open", base::grouped(static_cast<double>(open))));
-  out +=
-      fmt::format("{}: {} points of `{}`: {}\n", answer.row.title,
-                  base::grouped(static_cast<double>(answer.points.size())), answer.study.verb, fmt::join(counts, ", "));
+  out += fmt::format("{}: {} points of `{}`: {}\n", answer.row.title,
+                     base::grouped(static_cast<double>(answer.points.size())), answer.study.verb,
+                     base::joined(counts, ", "));
   if (answer.stored_before > 0)
     out += fmt::format("{} of them were stored before\n", base::grouped(static_cast<double>(answer.stored_before)));
 

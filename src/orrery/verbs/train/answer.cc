@@ -4,8 +4,8 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/verbs/train/plans/plan_search.h"
 
@@ -66,7 +66,7 @@ base::Diagnostic explain_no_fit(const TrainedModel& trained) {
   no.note(fmt::format("{} = {:.1f} GB", sum, gb(memory.total())));
   if (trained.choices > 1 && !trained.iteration.fits)
     no.note(fmt::format("none of {} choices of {} fits; this one lacks the least", trained.choices,
-                        fmt::join(trained.defaulted, ", ")));
+                        base::joined(trained.defaulted, ", ")));
   const cluster::MemoryTerm largest = memory.largest();
   const bool activations = largest == cluster::MemoryTerm::kActivations || largest == cluster::MemoryTerm::kBuffers;
   if (activations && plan.recompute != cluster::Recompute::kFull) no.hint("recompute more: `--recompute full`");

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -102,7 +101,7 @@ void choose_recomputation(const std::string& name, TrainRequest& request) {
   if (!request.recompute) {
     const std::vector<std::string> known = recomputation_names();
     misuse("O1102", fmt::format("`--recompute {}` is none of its values", name),
-           base::did_you_mean(name, known, fmt::format("they are {}", fmt::join(known, ", "))));
+           base::did_you_mean(name, known, fmt::format("they are {}", base::joined(known, ", "))));
   }
 }
 
@@ -278,7 +277,7 @@ void refuse_amped_options(const TrainOptions& options) {
   refuse(options.compute_graph, "`--compute-graph`");
   refuse(options.mat_dims, "`--mat-dims`");
   refuse(options.search, "`--search`");
-  refuse(!options.compat.names.empty(), fmt::format("`--compat {}`", fmt::join(options.compat.names, ",")));
+  refuse(!options.compat.names.empty(), fmt::format("`--compat {}`", base::joined(options.compat.names, ",")));
   found.throw_if_errors();
 }
 

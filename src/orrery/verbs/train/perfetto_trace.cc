@@ -1,12 +1,10 @@
 #include "orrery/verbs/train/perfetto_trace.h"
 
-#include <iterator>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/engines/cluster/pipeline/schedule.h"
+#include "orrery/present/json_value.h"
 #include "orrery/verbs/train/table.h"
 
 namespace orrery::verbs {
@@ -15,7 +13,7 @@ namespace {
 // Names of tracks; the pipeline is process 1.
 std::string track(const char* what, int thread, const std::string& name) {
   return fmt::format(R"({{"ph":"M","pid":1,"tid":{},"name":"{}","args":{{"name":{}}}}})", thread, what,
-                     nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+                     json_quoted(name));
 }
 
 const char* letter(cluster::Work work) {
@@ -46,20 +44,19 @@ std::string perfetto_trace(const TrainedModel& trained) {
                            cluster::name_of(cluster::schedule_of(plan), cluster::schedules())));
   for (int stage = 0; stage < plan.pp; ++stage)
     out += ",\n" + track("thread_name", stage, fmt::format("stage {}", stage));
-  const auto write = std::back_inserter(out);
   for (const cluster::StageEvent& event : events) {
-    fmt::format_to(write, ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{} {}\",\"cname\":\"{}\",", event.stage,
-                   letter(event.work), event.microbatch, colour(event.work));
-    fmt::format_to(write, "\"ts\":{:.3f},\"dur\":{:.3f}", event.start_s * 1e6, (event.end_s - event.start_s) * 1e6);
+    out += fmt::format(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{} {}\",\"cname\":\"{}\",", event.stage,
+                       letter(event.work), event.microbatch, colour(event.work));
+    out += fmt::format("\"ts\":{:.3f},\"dur\":{:.3f}", event.start_s * 1e6, (event.end_s - event.start_s) * 1e6);
     if (plan.interleave > 1 || plan.schedule == cluster::Schedule::kDualPipe)
-      fmt::format_to(write, ",\"args\":{{\"chunk\":{}}}", event.chunk);
+      out += fmt::format(",\"args\":{{\"chunk\":{}}}", event.chunk);
     out += "}";
   }
   const double end = cluster::makespan(events);
   for (int stage = 0; stage < plan.pp; ++stage)
-    fmt::format_to(
-        write, ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"end of iteration\",\"ts\":{:.3f},\"dur\":{:.3f}}}",
-        stage, end * 1e6, iteration.drain_s * 1e6);
+    out += fmt::format(
+        ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"end of iteration\",\"ts\":{:.3f},\"dur\":{:.3f}}}", stage,
+        end * 1e6, iteration.drain_s * 1e6);
   return out + "\n]}\n";
 }
 

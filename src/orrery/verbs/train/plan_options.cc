@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -103,7 +102,7 @@ void add_metric(const std::string& name, PlanQuestion& question) {
   misuse("O1102", fmt::format("`{}` is not an objective", name),
          base::did_you_mean(name, metric_names(),
                             fmt::format("objectives are {}; several are compared in the order given",
-                                        fmt::join(metric_names(), ", "))));
+                                        base::joined(metric_names(), ", "))));
 }
 
 double positive(const std::string& option, const std::string& text, const std::string& what) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/present/table_form.h"
 #include "orrery/present/text_table.h"
@@ -44,7 +44,7 @@ std::string shown(Metric metric, double value) {
 std::string metrics_of(const PlanAnswer& answer) {
   std::vector<std::string> names;
   for (const Metric metric : answer.objective.metrics) names.push_back(metric_name(metric));
-  return fmt::format("{}", fmt::join(names, answer.objective.front ? " and " : ", then "));
+  return base::joined(names, answer.objective.front ? " and " : ", then ");
 }
 
 std::string proof(const PlanAnswer& answer) {
@@ -140,7 +140,7 @@ std::string near_copies(const Alike& of) {
   std::vector<std::string> names;
   for (const cluster::Variable variable : of.differ) names.emplace_back(name(variable));
   return fmt::format("and {} more within {:.1f} %, which differ{} in {}", of.more, 100 * kNearlyAlike,
-                     of.more == 1 ? "s" : "", fmt::join(names, ", "));
+                     of.more == 1 ? "s" : "", base::joined(names, ", "));
 }
 
 std::string plans_table(const TrainedModel& trained, const PlanAnswer& answer) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/field.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/operator.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
@@ -87,8 +87,8 @@ std::string asked_options(const TrainRequest& request) {
   if (request.attention)
     out += fmt::format(" --attention {}", cluster::name_of(*request.attention, cluster::attentions()));
   if (request.overlap)
-    out +=
-        request.overlap->empty() ? " --overlap none" : fmt::format(" --overlap {}", fmt::join(*request.overlap, ","));
+    out += request.overlap->empty() ? " --overlap none"
+                                    : fmt::format(" --overlap {}", base::joined(*request.overlap, ","));
   if (request.efficiency) out += fmt::format(" --efficiency {}", *request.efficiency);
   if (request.half_efficiency > 0) out += fmt::format(",{}", request.half_efficiency);
   for (const base::Override& set : request.overrides)

@@ -1,10 +1,10 @@
 #include "orrery/verbs/train/software.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <vector>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/formats/orrery/stacks.h"
@@ -40,10 +40,10 @@ void warn_of_software(const TrainedModel& trained, base::Diagnostics& warnings) 
                               formats::orrery::load_stack(catalogue_directory(), name).stack.lacks))
       others.push_back("`--stack " + name + "`");
   const std::string own = cluster::name_of(plan.stack.name, cluster::stacks());
-  warnings.warning("O1990", fmt::format("{} does not run this plan: it lacks {}", own, fmt::join(texts, ", ")))
+  warnings.warning("O1990", fmt::format("{} does not run this plan: it lacks {}", own, base::joined(texts, ", ")))
       .note(fmt::format(
           "the figures are what it would take; `orrery catalog show {}` says what it runs, and its sources", own))
-      .hint(others.empty() ? "" : fmt::format("{} can", fmt::join(others, " or ")));
+      .hint(others.empty() ? "" : fmt::format("{} can", base::joined(others, " or ")));
 }
 
 }  // namespace orrery::verbs

@@ -73,7 +73,7 @@ std::string assumed(const TrainedModel& trained) {
     all.push_back(fmt::format("attention {} ({}; else `--attention {}`)", flash ? "flash" : "materialised", usual,
                               flash ? "materialised" : "flash"));
   }
-  return all.empty() ? "" : fmt::format("not given, the default: {}\n", fmt::join(all, ", "));
+  return all.empty() ? "" : fmt::format("not given, the default: {}\n", base::joined(all, ", "));
 }
 
 // A larger microbatch gives the host's operators more to do; where there are several to join.
@@ -118,7 +118,8 @@ std::string degrees(const TrainedModel& trained) {
   out += further_choices(trained.model, plan);
   out += "\n" + software(trained);
   if (trained.search) {
-    if (!trained.defaulted.empty()) out += fmt::format("not given, searched: {}\n", fmt::join(trained.defaulted, ", "));
+    if (!trained.defaulted.empty())
+      out += fmt::format("not given, searched: {}\n", base::joined(trained.defaulted, ", "));
     return out + assumed(trained);
   }
   if (trained.defaulted.empty()) return out + assumed(trained);
@@ -130,7 +131,7 @@ std::string degrees(const TrainedModel& trained) {
     chosen.push_back(
         fmt::format("{} {}{}", degree, degree_of(plan, degree),
                     degree == "interleave" && trained.operators == "roofline" ? " (the fastest that fits)" : ""));
-  out += fmt::format("{}: {}\n", how, fmt::join(chosen, ", "));
+  out += fmt::format("{}: {}\n", how, base::joined(chosen, ", "));
   return out + assumed(trained);
 }
 
@@ -246,7 +247,7 @@ std::string figures_of_train_table(const TrainedModel& trained) {
   const std::vector<std::string> undone = verbs::counted_undone(trained);
   if (counted(published) != counted(done) && !undone.empty())
     out += fmt::format("as published  {}: papers count {} too, which {} not done{}\n", counted(published),
-                       fmt::join(undone, ", "), base::plural(undone.size(), "is", "are"),
+                       base::joined(undone, ", "), base::plural(undone.size(), "is", "are"),
                        published.mfu > 1 || published.hfu > 1 ? "; no share of the peak" : "");
   out += fmt::format("tokens/s      {:.0f}\n", iteration.tokens_per_s);
   if (trained.tokens > 0) {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/system_reading.h"
 #include "orrery/inputs/systems/this_machine.h"
@@ -47,7 +47,7 @@ Precision chosen_precision(std::optional<Precision> asked, const RatedMachine& m
     if (has(one)) others.push_back(machine::name(one));
   base::fail("O1702",
              fmt::format("`{}` has no peak of {}, which shares of it need", machine.name, machine::name(*asked)), {},
-             fmt::format("it has {}", fmt::join(others, ", ")));
+             fmt::format("it has {}", base::joined(others, ", ")));
 }
 
 }  // namespace orrery::verbs

@@ -5,7 +5,6 @@
 #include "orrery/engines/dataflow/search/degrees.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -262,7 +261,8 @@ void explain_wanted(const Setup& setup, const std::vector<Allocation>& tried, st
     constexpr std::size_t kMostShown = 16;
     const bool more = possible.size() > kMostShown;
     if (more) possible.resize(kMostShown);
-    reason.diagnostic.note(fmt::format("{} may be {}{}", degree, fmt::join(possible, ", "), more ? " and more" : ""));
+    reason.diagnostic.note(
+        fmt::format("{} may be {}{}", degree, base::joined(possible, ", "), more ? " and more" : ""));
   };
   values("TP", wanted.tensor, Parallelism::kTensor);
   values("PP", wanted.pipeline, Parallelism::kPipeline);

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/factor.h"
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/nest/model/traffic.h"
 
 namespace orrery::nest {
@@ -160,7 +160,7 @@ std::string tile_product(const workload::Dataspace& dataspace, const Counts& ext
   std::vector<Count> lengths;
   for (const workload::Rank& rank : dataspace.ranks)
     if (const Count length = rank_extent(rank, extents); length != 1) lengths.push_back(length);
-  return lengths.empty() ? "1" : fmt::format("{}", fmt::join(lengths, " * "));
+  return lengths.empty() ? "1" : base::joined(lengths, " * ");
 }
 
 // "W 3, P 4": the dimensions that span a tile.
@@ -169,7 +169,7 @@ std::string tile_dimensions(const workload::Einsum& einsum, int s, const Counts&
   for (std::size_t d = 0; d < extents.size(); ++d)
     if (extents[d] > 1 && einsum.relevant(s, static_cast<int>(d)))
       spans.push_back(fmt::format("{} {}", einsum.dimensions[d].name, extents[d]));
-  return spans.empty() ? "one word" : fmt::format("spans {}", fmt::join(spans, ", "));
+  return spans.empty() ? "one word" : fmt::format("spans {}", base::joined(spans, ", "));
 }
 
 void check_shape(const workload::Einsum& einsum, const machine::Chip& chip, const Mapping& mapping,
@@ -294,7 +294,7 @@ void check_products(const workload::Einsum& einsum, const Mapping& mapping, cons
         countable = countable && multiply_into(product, factor);
       }
     if (factors.empty()) factors.push_back(1);
-    const std::string arithmetic = fmt::format("{}", fmt::join(factors, " * "));
+    const std::string arithmetic = base::joined(factors, " * ");
     found
         .error("O0710",
                fmt::format("{}: {}, but the problem has {} = {}", name,
@@ -368,7 +368,7 @@ void check_capacity(const workload::Einsum& einsum, const machine::Chip& chip, i
           tile_dimensions(einsum, static_cast<int>(s), extents)));
       if (in_bits) terms.back() += fmt::format(" * {} bits", bits_of(einsum.dataspaces[s], storage));
     }
-    arithmetic = fmt::format("{}", fmt::join(terms, " + "));
+    arithmetic = base::joined(terms, " + ");
   } catch (const base::OverflowError&) {
     found
         .error("O0712",
@@ -428,7 +428,7 @@ void check_fanout(const workload::Einsum& einsum, const machine::Chip& chip, int
                     fmt::format("`{}` feeds {} `{}` along {}; this mapping needs {}", storage.name, fanout, below, name,
                                 used == INT64_MAX ? "more than 64 bits can count" : std::to_string(used)),
                     where);
-    diagnostic.note(fmt::format("along {}: {} = {}", name, fmt::join(factors, " * "),
+    diagnostic.note(fmt::format("along {}: {} = {}", name, base::joined(factors, " * "),
                                 used == INT64_MAX ? "more than 64 bits" : std::to_string(used)));
     if (storage.where.known())
       diagnostic.also(storage.where, fmt::format("fan-out {} x {} below here", chip.fanout_x(level_index),

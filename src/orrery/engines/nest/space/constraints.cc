@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/nest/model/legality.h"
 
 namespace orrery::nest {
@@ -117,7 +117,7 @@ bool obeys(const Constraint& constraint, const machine::Chip& chip, const Mappin
 std::string names_of(const workload::Einsum& einsum, const std::vector<int>& loops) {
   std::vector<std::string> names;
   for (const int d : loops) names.push_back(einsum.dimensions[d].name);
-  return fmt::format("{}", fmt::join(names, " "));
+  return base::joined(names, " ");
 }
 
 std::string non_unit_names(const workload::Einsum& einsum, const std::vector<int>& order, const Counts& factors) {

@@ -2,7 +2,6 @@
 #include "orrery/formats/huggingface/families/config_keys.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -257,7 +256,7 @@ void ConfigKeys::report_missing(std::string_view family) {
   if (missing_.empty() && !assumed_.empty())
     found_
         .warning("O0901",
-                 fmt::format("sizes that the file lacks are those of `{}`: {}", family, fmt::join(assumed_, ", ")),
+                 fmt::format("sizes that the file lacks are those of `{}`: {}", family, base::joined(assumed_, ", ")),
                  whole_)
         .severity = base::Severity::kNote;
   if (missing_.empty()) return;
@@ -265,7 +264,7 @@ void ConfigKeys::report_missing(std::string_view family) {
       found_.error("O0902",
                    fmt::format("{} missing from a config.json of type `{}`: `{}`",
                                missing_.size() == 1 ? "a key is" : fmt::format("{} keys are", missing_.size()), family,
-                               fmt::join(missing_, "`, `")),
+                               base::joined(missing_, "`, `")),
                    whole_);
   std::vector<std::string> present;
   for (const json::Member& member : object_.members) present.push_back(member.key);

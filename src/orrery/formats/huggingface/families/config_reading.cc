@@ -2,12 +2,12 @@
 #include "orrery/formats/huggingface/families/config_reading.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::formats::huggingface {
 
@@ -139,7 +139,7 @@ std::vector<std::string> layer_types(Reading& r, std::string_view layers_key, Co
     found
         .error("O0903", fmt::format("layers of type `{}` are not understood", type.substr(0, 60)),
                r.keys.value("layer_types")->items[i].where)
-        .note(fmt::format("this family has: {}", fmt::join(known, ", ")))
+        .note(fmt::format("this family has: {}", base::joined(known, ", ")))
         .hint(base::did_you_mean(type, known));
     break;
   }

@@ -11,10 +11,10 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/json/json_document.h"
 
 namespace orrery::formats::huggingface {
@@ -123,7 +123,8 @@ NamedActivation activation(Keys& keys, std::string_view key, const char* usual) 
     if (one.name == name) return one;
     known.emplace_back(one.name);
   }
-  keys.bad_key(key, fmt::format("the activation `{}` does not run here; these do: {}", name, fmt::join(known, ", ")));
+  keys.bad_key(key,
+               fmt::format("the activation `{}` does not run here; these do: {}", name, base::joined(known, ", ")));
   return kActivations[0];
 }
 
@@ -357,12 +358,12 @@ RunnableModel read_runnable(const std::shared_ptr<const base::SourceFile>& file,
   for (const Known& known : kKnown) names.emplace_back(known.type);
   if (type == nullptr || !type->value.is_text())
     base::fail("O1643", "config.json does not say its `model_type`", type == nullptr ? root.where : type->value.where,
-               fmt::format("these run here: {}", fmt::join(names, ", ")));
+               fmt::format("these run here: {}", base::joined(names, ", ")));
   const auto known =
       std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.type == type->value.text; });
   if (known == kKnown.end())
     base::fail("O1643", fmt::format("models of type `{}` do not run here", type->value.text), type->value.where,
-               fmt::format("these do: {}", fmt::join(names, ", ")));
+               fmt::format("these do: {}", base::joined(names, ", ")));
   base::Diagnostics found;
   Reader reader{Keys(root, found), root, head, {}, found};
   known->read(reader);

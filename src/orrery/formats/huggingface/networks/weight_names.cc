@@ -11,7 +11,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/base/text/text.h"

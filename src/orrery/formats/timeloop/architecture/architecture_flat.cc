@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/describe/machine/ranges.h"
@@ -156,10 +155,10 @@ void warn_of_ratios(const Ratios& ratios, const base::Location& where, base::Dia
   found
       .warning("O2032",
                fmt::format("sums mix pJ with ratios to a multiplication of 16 bit: `{}` {} no energy",
-                           fmt::join(ratios.relative, "`, `"), base::plural(ratios.relative.size(), "has", "have")),
+                           base::joined(ratios.relative, "`, `"), base::plural(ratios.relative.size(), "has", "have")),
                where)
       .note(fmt::format("`{}` {} energies in pJ; the sums are right where such a multiplication takes 1 pJ",
-                        fmt::join(ratios.given, "`, `"), base::plural(ratios.given.size(), "has", "have")))
+                        base::joined(ratios.given, "`, `"), base::plural(ratios.given.size(), "has", "have")))
       .note(kRule)
       .hint(kHint);
 }

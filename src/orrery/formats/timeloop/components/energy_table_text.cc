@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <vector>
 
 #include "orrery/base/text/text.h"
@@ -58,7 +57,7 @@ class Text {
   template <typename... Arguments>
   void line(int indent, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     text_.append(static_cast<std::size_t>(indent), ' ');
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += fmt::format(format, std::forward<Arguments>(arguments)...);
     text_ += '\n';
   }
   void head(std::string_view kind, std::string_view list, bool empty) {
@@ -105,8 +104,7 @@ void write_origins(std::string_view key, const std::vector<Origin>& origins, Tex
     if (figure.expected_error_percent)
       text.line(12, "expected_error_percent: {}", number(*figure.expected_error_percent));
     text.line(12, "basis: {}", yaml_text(energy::name(figure.basis)));
-    if (!figure.beyond.empty())
-      text.line(12, "extrapolated: {}", yaml_text(fmt::format("{}", fmt::join(figure.beyond, "; "))));
+    if (!figure.beyond.empty()) text.line(12, "extrapolated: {}", yaml_text(base::joined(figure.beyond, "; ")));
     text.line(12, "source: {}", yaml_text(figure.source));
   }
 }

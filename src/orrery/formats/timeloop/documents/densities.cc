@@ -171,7 +171,7 @@ class Reader {
       for (std::size_t r = 0; inside && r < place.size(); ++r) inside = place[r] >= 0 && place[r] < pattern.bounds[r];
       if (!inside) {
         found_.error("O0407", fmt::format("not a place in `{}`", tensor(s)), item.where)
-            .note(fmt::format("its ranks have {} words", fmt::join(pattern.bounds, " x ")));
+            .note(fmt::format("its ranks have {} words", base::joined(pattern.bounds, " x ")));
         return {};
       }
       if (!seen.insert(place).second) {

@@ -86,7 +86,7 @@ class NonzeroFileReader {
     for (std::size_t r = 0; r < place.size(); ++r)
       if (place[r] < 0 || place[r] >= bounds_[r]) {
         fail(number_, "has a place outside of the tensor")
-            .note(fmt::format("its ranks have {} words", fmt::join(bounds_, " x ")));
+            .note(fmt::format("its ranks have {} words", base::joined(bounds_, " x ")));
         return false;
       }
     places_.insert(places_.end(), place.begin(), place.end());
@@ -146,7 +146,7 @@ class NonzeroFileReader {
         if (bounds_.size() != 2 || (*sizes)[0] != bounds_[0] || (*sizes)[1] != bounds_[1]) {
           fail(number_, "has another shape")
               .note(fmt::format("the file has {} x {}, the tensor {}", (*sizes)[0], (*sizes)[1],
-                                fmt::join(bounds_, " x ")));
+                                base::joined(bounds_, " x ")));
           return false;
         }
         continue;

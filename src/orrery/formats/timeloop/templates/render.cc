@@ -1,7 +1,6 @@
 #include "orrery/formats/timeloop/templates/render.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -349,7 +348,7 @@ class Renderer {
     for (const char* own : {"range", "dict", "namespace"}) names.emplace_back(own);
     if (std::find(names.begin(), names.end(), function.name) != names.end()) return;
     refuse(function.where, fmt::format("there is no function `{}`", function.name),
-           base::did_you_mean(function.name, names, fmt::format("there are {}", fmt::join(names, ", "))));
+           base::did_you_mean(function.name, names, fmt::format("there are {}", base::joined(names, ", "))));
   }
 
   // A macro sees its own names and those of the template.

@@ -4,9 +4,10 @@
 #include <initializer_list>
 #include <variant>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/timeloop/expressions/expression_value.h"
 
 namespace orrery::verbs {
@@ -14,7 +15,7 @@ namespace {
 
 [[noreturn]] void no_such_layer(const std::string& wanted, const std::vector<std::string>& known) {
   base::fail("O1106", fmt::format("there is no layer `{}`", wanted), {},
-             base::did_you_mean(wanted, known, fmt::format("layers are {}", fmt::join(known, ", "))));
+             base::did_you_mean(wanted, known, fmt::format("layers are {}", base::joined(known, ", "))));
 }
 
 // The name of a task's layer: its own, or that of its shape.

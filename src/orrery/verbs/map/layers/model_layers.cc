@@ -5,8 +5,8 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/workload/transformer_operators.h"
 #include "orrery/inputs/catalogue/model_facts.h"
@@ -129,7 +129,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   if (!block.left_out.empty())
     out.warnings
         .warning("O0924",
-                 fmt::format("some of `{}` is not mapped: {}", model.entry.name, fmt::join(block.left_out, "; ")),
+                 fmt::format("some of `{}` is not mapped: {}", model.entry.name, base::joined(block.left_out, "; ")),
                  {model.file, 0, 0, 1})
         .note("no product of matrices expresses them; the figures are those of the rest");
 

@@ -3,7 +3,6 @@
 #include "orrery/base/text/text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace orrery::verbs {
 namespace {

@@ -7,10 +7,10 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/inputs/systems/layer_data.h"
 #include "orrery/runtime/kernels/attention.h"
 #include "orrery/runtime/kernels/product.h"
@@ -42,7 +42,7 @@ const Size& size_named(const std::string& name) {
     if (name == one.name) return one;
   base::fail("O1880", fmt::format("there is no attention block `{}`", name), {},
              base::did_you_mean(name, sparse_bench_models(),
-                                fmt::format("there are {}", fmt::join(sparse_bench_models(), ", "))));
+                                fmt::format("there are {}", base::joined(sparse_bench_models(), ", "))));
 }
 
 class Block {
@@ -190,7 +190,7 @@ std::string bench_csv(const SparseBench& answer) {
     if (std::find(models.begin(), models.end(), one.model) == models.end()) models.push_back(one.model);
     rows[one.tokens][one.model] = one.mean;
   }
-  std::string out = fmt::format(",{}\n", fmt::join(models, ","));
+  std::string out = fmt::format(",{}\n", base::joined(models, ","));
   for (const auto& [tokens, of] : rows) {
     out += fmt::format("{}", tokens);
     for (const std::string& model : models) out += of.count(model) > 0 ? fmt::format(",{:.6f}", of.at(model)) : ",";

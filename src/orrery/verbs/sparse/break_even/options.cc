@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -36,8 +35,9 @@ std::vector<std::string> structure_names() {
 SparseStructure structure_named(const std::string& text) {
   for (const SparseStructure one : BreakEvenRequest().structures)
     if (name_of(one) == text) return one;
-  misuse("O1102", fmt::format("`--structures {}` is none", text),
-         base::did_you_mean(text, structure_names(), fmt::format("there are {}", fmt::join(structure_names(), ", "))));
+  misuse(
+      "O1102", fmt::format("`--structures {}` is none", text),
+      base::did_you_mean(text, structure_names(), fmt::format("there are {}", base::joined(structure_names(), ", "))));
 }
 
 struct Given {

@@ -7,7 +7,7 @@
 namespace orrery::verbs {
 namespace {
 
-BreakEvenPoint point(double density, double speedup) {
+BreakEvenPoint break_even_point(double density, double speedup) {
   BreakEvenPoint out{"element", 128, density, density};
   out.speedup = speedup;
   return out;
@@ -15,33 +15,34 @@ BreakEvenPoint point(double density, double speedup) {
 
 // Times are linear in the density between points: 1/2 at 0.1 and 2 at 0.4 meet 1 at a third of the way.
 TEST(BreakEven, LiesBetweenThePointsThatPayAndThoseThatDoNot) {
-  const auto lines = lines_of({point(0.1, 2), point(0.4, 0.5)});
+  const auto lines = lines_of({break_even_point(0.1, 2), break_even_point(0.4, 0.5)});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NEAR(*lines[0].density, 0.2, 1e-12);
   EXPECT_FALSE(lines[0].beyond);
 }
 
 TEST(BreakEven, IsNowhereWhereNothingPaysAndBeyondWhereAllDoes) {
-  EXPECT_FALSE(lines_of({point(0.1, 0.9), point(0.4, 0.5)})[0].density);
-  const auto all = lines_of({point(0.4, 1.5), point(0.1, 2)});
+  EXPECT_FALSE(lines_of({break_even_point(0.1, 0.9), break_even_point(0.4, 0.5)})[0].density);
+  const auto all = lines_of({break_even_point(0.4, 1.5), break_even_point(0.1, 2)});
   EXPECT_EQ(*all[0].density, 0.4);
   EXPECT_TRUE(all[0].beyond);
 }
 
 // What is marked as paying is never said to pay nowhere.
 TEST(BreakEven, LiesBehindTheLastThatPaysAndNamesThoseBelowThatDoNot) {
-  const auto beyond = lines_of({point(0.1, 0.9), point(0.4, 2)});
+  const auto beyond = lines_of({break_even_point(0.1, 0.9), break_even_point(0.4, 2)});
   EXPECT_EQ(*beyond[0].density, 0.4);
   EXPECT_TRUE(beyond[0].beyond);
   EXPECT_EQ(beyond[0].except, std::vector<double>{0.1});
-  const auto between = lines_of({point(0.05, 2), point(0.1, 0.9), point(0.4, 2), point(0.7, 0.5)});
+  const auto between = lines_of(
+      {break_even_point(0.05, 2), break_even_point(0.1, 0.9), break_even_point(0.4, 2), break_even_point(0.7, 0.5)});
   EXPECT_NEAR(*between[0].density, 0.5, 1e-12);
   EXPECT_FALSE(between[0].beyond);
   EXPECT_EQ(between[0].except, std::vector<double>{0.1});
 }
 
 TEST(BreakEven, CountsPyTorchWhereItIsFaster) {
-  BreakEvenPoint slower = point(0.1, 2);
+  BreakEvenPoint slower = break_even_point(0.1, 2);
   slower.pytorch_speedup = 0.8;
   EXPECT_FALSE(slower.pays());
   EXPECT_FALSE(lines_of({slower})[0].density);

@@ -10,18 +10,18 @@
 namespace orrery::verbs {
 namespace {
 
-DesignPoint point(double seconds, double energy, double area, double error) {
+DesignPoint design_point(double seconds, double energy, double area, double error) {
   DesignPoint out;
   out.seconds = seconds, out.energy_pj = energy, out.area_um2 = area, out.error = error;
   return out;
 }
 
 TEST(SparseDesign, TheFrontierHasWhatNothingDominatesAndTheBestIsByTheObjective) {
-  std::vector<DesignPoint> points = {point(4, 1, 1, 0.1),   // least energy and area
-                                     point(1, 5, 3, 0.1),   // fastest
-                                     point(2, 5, 3, 0.1),   // slower than the second
-                                     point(2, 3, 3, 0.01),  // most exact
-                                     point(1, 5, 3, 0.1)};  // as good as the second
+  std::vector<DesignPoint> points = {design_point(4, 1, 1, 0.1),   // least energy and area
+                                     design_point(1, 5, 3, 0.1),   // fastest
+                                     design_point(2, 5, 3, 0.1),   // slower than the second
+                                     design_point(2, 3, 3, 0.01),  // most exact
+                                     design_point(1, 5, 3, 0.1)};  // as good as the second
   mark_pareto(points, design_costs);
   mark_best(points, DesignObjective::kTime, {});
   std::vector<bool> pareto, best;

@@ -11,7 +11,7 @@
 namespace orrery::verbs {
 namespace {
 
-const std::string kGoldens = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/";
+const std::string kPublished = ORRERY_SOURCE_DIR "/../shared/goldens/sparse/";
 
 // The lines that both originals print, in their order.
 std::string published_lines(const SparseLatencyAnswer& answer) {
@@ -23,12 +23,12 @@ std::string published_lines(const SparseLatencyAnswer& answer) {
 }
 
 TEST(SparseLatencyText, PrintsTheOriginalsDigits) {
-  if (!std::filesystem::exists(kGoldens)) GTEST_SKIP() << "the reference figures are not at hand";
+  if (!std::filesystem::exists(kPublished)) GTEST_SKIP() << "the reference figures are not at hand";
   std::string ours;
   for (const base::Count seq_len : {128, 384, 512})
     ours +=
-        published_lines(verbs::sparse_latency({.log = kGoldens + "load_balance_synthetic.csv", .seq_len = seq_len}));
-  std::ifstream file(kGoldens + "bench_sanger_stdout.txt");
+        published_lines(verbs::sparse_latency({.log = kPublished + "load_balance_synthetic.csv", .seq_len = seq_len}));
+  std::ifstream file(kPublished + "bench_sanger_stdout.txt");
   std::string theirs, line;
   while (std::getline(file, line))
     if (!line.starts_with("== ")) theirs += line + "\n";

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/sparse/array_parts.h"
@@ -112,7 +112,7 @@ std::string parts(const SparseSimulate& a) {
   int others = 0;
   for (const PricedPart& p : sorted) {
     if (p.energy_pj + p.leakage_pj >= kShown * a.price.energy_pj || p.area_um2 >= kShown * a.price.area_um2) {
-      row(p, fmt::format("{}", fmt::join(p.basis, ", ")));
+      row(p, base::joined(p.basis, ", "));
       continue;
     }
     ++others;

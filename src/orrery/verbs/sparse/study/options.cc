@@ -2,7 +2,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -65,7 +64,7 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
                     const std::vector<std::string> known = {"dense", "dynamic", "static"};
                     if (std::find(known.begin(), known.end(), text) == known.end())
                       misuse("O1102", fmt::format("`--variant {}` is none", text),
-                             base::did_you_mean(text, known, fmt::format("there are {}", fmt::join(known, ", "))));
+                             base::did_you_mean(text, known, fmt::format("there are {}", base::joined(known, ", "))));
                     variants.push_back(text);
                   });
   real(line, "--threshold", request.threshold,

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -96,7 +95,7 @@ std::optional<fs::path> first_file(const std::vector<fs::path>& folders, const N
 [[noreturn]] void lacks(const std::string& task, const std::string& folder, const char* what, const Names& names) {
   base::fail(
       "O1873", fmt::format("`{}` has no {} of `{}`", folder, what, task), {},
-      fmt::format("a file named {} is looked for, ending in .tsv, .csv, .jsonl or .json", fmt::join(names, " or ")));
+      fmt::format("a file named {} is looked for, ending in .tsv, .csv, .jsonl or .json", base::joined(names, " or ")));
 }
 
 fs::path demanded(const StudyTask& task, const std::string& folder, const std::vector<fs::path>& folders,
@@ -211,7 +210,7 @@ StudyTask study_task(const std::string& name) {
   } else {
     const Names known = study_task_names();
     base::fail("O1874", fmt::format("there is no task `{}`", name), {},
-               base::did_you_mean(name, known, fmt::format("there are {}", fmt::join(known, ", "))));
+               base::did_you_mean(name, known, fmt::format("there are {}", base::joined(known, ", "))));
   }
   return out;
 }

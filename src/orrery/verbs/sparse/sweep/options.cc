@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -31,8 +30,9 @@ void declare_choices(CommandLine& line, SparseSweepRequest& request) {
                   true, [&request, names](const std::string& text) {
                     for (const auto& [name, kind] : verbs::predictor_names())
                       if (name == text) return add_choice(request.predictors, kind);
-                    misuse("O1102", fmt::format("`--predictor {}` is no predictor", text),
-                           base::did_you_mean(text, names, fmt::format("predictors are {}", fmt::join(names, ", "))));
+                    misuse(
+                        "O1102", fmt::format("`--predictor {}` is no predictor", text),
+                        base::did_you_mean(text, names, fmt::format("predictors are {}", base::joined(names, ", "))));
                   });
   line.offer("--predictor", names);
   line.meant_each(

@@ -10,7 +10,7 @@
 namespace orrery::verbs {
 namespace {
 
-SweepPoint point(double error, double density, double utilization, bool fits = true) {
+SweepPoint sweep_point(double error, double density, double utilization, bool fits = true) {
   SweepPoint out;
   out.error = error;
   out.density = density;
@@ -20,13 +20,13 @@ SweepPoint point(double error, double density, double utilization, bool fits = t
 }
 
 TEST(SparseSweep, TheFrontierHasWhatNothingThatFitsDominates) {
-  std::vector<SweepPoint> points = {point(0.1, 0.2, 0.5),         // worse than the next in error
-                                    point(0.05, 0.2, 0.5),        //
-                                    point(0.2, 0.1, 0.4),         // sparser than all
-                                    point(0.2, 0.3, 0.9),         // fills best of those that fit
-                                    point(0.2, 0.3, 0.8),         // worse than the last
-                                    point(0.01, 0.01, 1, false),  // better in all, but fits no array
-                                    point(0.05, 0.2, 0.5)};       // as good as the second
+  std::vector<SweepPoint> points = {sweep_point(0.1, 0.2, 0.5),         // worse than the next in error
+                                    sweep_point(0.05, 0.2, 0.5),        //
+                                    sweep_point(0.2, 0.1, 0.4),         // sparser than all
+                                    sweep_point(0.2, 0.3, 0.9),         // fills best of those that fit
+                                    sweep_point(0.2, 0.3, 0.8),         // worse than the last
+                                    sweep_point(0.01, 0.01, 1, false),  // better in all, but fits no array
+                                    sweep_point(0.05, 0.2, 0.5)};       // as good as the second
   mark_pareto(points, sweep_costs);
   std::vector<bool> marked;
   for (const SweepPoint& p : points) marked.push_back(p.pareto);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/engines/map_engine.h"
 #include "orrery/verbs/sweep/engines/place_engine.h"
 #include "orrery/verbs/sweep/engines/request_engine.h"
@@ -29,7 +29,7 @@ std::unique_ptr<Engine> make_engine(const std::string& verb, const std::vector<s
   const std::vector<std::string>& known = swept_verbs();
   if (std::find(known.begin(), known.end(), verb) == known.end())
     base::fail("O2059", fmt::format("`{}` is no verb whose fields a study can vary", verb), {},
-               base::did_you_mean(verb, known, fmt::format("verbs are {}", fmt::join(known, ", "))));
+               base::did_you_mean(verb, known, fmt::format("verbs are {}", base::joined(known, ", "))));
   if (verb == "map") return std::make_unique<MapEngine>(arguments, read, options);
   if (verb == "place") return std::make_unique<PlaceEngine>(arguments, read, options);
   return std::make_unique<RequestEngine>(verb, arguments, read, options);

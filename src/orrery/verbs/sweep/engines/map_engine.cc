@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/parallel.h"
 #include "orrery/base/text/text.h"
@@ -170,7 +169,7 @@ void MapEngine::probe(const base::Overrides& point) {
       "O2065", leaving.front().empty()
                    ? std::string("the chip's ERT and ART are left aside: what varies changes the chip")
                    : fmt::format("ERT and ART of `{}` are left aside: what varies changes the chip{}",
-                                 fmt::join(leaving, "`, `"), base::plural(leaving.size())));
+                                 base::joined(leaving, "`, `"), base::plural(leaving.size())));
   note.severity = base::Severity::kNote;
   note.note("energies and areas are estimated at every point, as `orrery energy` does it")
       .hint("`orrery energy` shows how far the estimates are from the tables");

@@ -23,7 +23,7 @@ using dataflow::random_setup::Dice;
 using store::Figure;
 using store::Store;
 
-const store::Version kBuild{"0.1.0", "a build"};
+const store::Version kPlaceBuild{"0.1.0", "a build"};
 
 Request read_setup(const std::string&, const std::vector<std::string>& arguments) {
   verbs::PlaceRequest request;
@@ -108,7 +108,7 @@ TEST(PlaceEngine, ExcludingSystemsByTheirBoundsChangesNoAnswer) {
     if (!study || study->points() > 600) continue;
     for (const std::string& name : asked[static_cast<std::size_t>(round) % asked.size()])
       study->objectives.push_back(objective_of(name, {}));
-    Store a(folder / "a.db", Store::Mode::kWrite, kBuild), b(folder / "b.db", Store::Mode::kWrite, kBuild);
+    Store a(folder / "a.db", Store::Mode::kWrite, kPlaceBuild), b(folder / "b.db", Store::Mode::kWrite, kPlaceBuild);
     RunOptions every;
     every.all = true;
     std::optional<SweepAnswer> fast, slow;
@@ -144,7 +144,7 @@ TEST(PlaceEngine, ThreadsChangeNothing) {
   const Folder folder;
   std::vector<store::Figures> first;
   for (const int threads : {1, 3}) {
-    Store store(folder / fmt::format("{}.db", threads), Store::Mode::kWrite, kBuild);
+    Store store(folder / fmt::format("{}.db", threads), Store::Mode::kWrite, kPlaceBuild);
     RunOptions every;
     every.all = true;
     every.engine.threads = threads;

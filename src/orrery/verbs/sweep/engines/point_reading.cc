@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/engines/question_key.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/hw_configs.h"
@@ -370,7 +370,7 @@ verbs::AskedLayers ChipReadings::ask(const std::vector<std::string>& options, co
       point_to_study(settings, as_scripts_, said);
       if (as_scripts_ && said.code == "O2029")
         said.hint(base::did_you_mean(request.fuse.level, script_layers(),
-                                     fmt::format("layers are {}", fmt::join(script_layers(), ", "))));
+                                     fmt::format("layers are {}", base::joined(script_layers(), ", "))));
     }
     throw;
   }

@@ -4,10 +4,10 @@
 #include <cctype>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/values.h"
 
@@ -88,7 +88,7 @@ Filter::Filter(const std::string& text, const base::Location& where, const std::
       refuse({"O2049",
               meant.empty() ? fmt::format("`{}` does not vary", name) : fmt::format("several paths end in `{}`", name),
               at == std::string::npos ? 0 : at, name.size(), name},
-             base::did_you_mean(name, known, fmt::format("what varies is {}", fmt::join(paths, ", "))));
+             base::did_you_mean(name, known, fmt::format("what varies is {}", base::joined(paths, ", "))));
     }
     names_.emplace_back(name, meant.front());
   }

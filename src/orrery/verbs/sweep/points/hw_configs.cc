@@ -4,11 +4,11 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/json/json_document.h"
 #include "orrery/formats/timeloop/constraints/maximize_dims.h"
@@ -135,7 +135,7 @@ std::vector<Group> read_configs(const std::shared_ptr<const base::SourceFile>& f
       for (const formats::json::Member& member : item.members) {
         if (std::find(kKeys.begin(), kKeys.end(), member.key) == kKeys.end())
           refuse_configs(fmt::format("`{}` is no key of a configuration", member.key), member.key_where,
-                         base::did_you_mean(member.key, kKeys, fmt::format("keys are {}", fmt::join(kKeys, ", "))));
+                         base::did_you_mean(member.key, kKeys, fmt::format("keys are {}", base::joined(kKeys, ", "))));
         group.axes.push_back({kConfig + member.key, {}, member.key_where});
       }
     if (item.members.size() != group.axes.size())

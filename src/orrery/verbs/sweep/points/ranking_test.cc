@@ -11,7 +11,7 @@ namespace {
 
 using store::Figure;
 
-Study study_of(const std::vector<std::size_t>& sizes, std::size_t objectives) {
+Study study_with(const std::vector<std::size_t>& sizes, std::size_t objectives) {
   Study study;
   for (std::size_t a = 0; a < sizes.size(); ++a) {
     Axis axis{"f." + std::to_string(a), {}, {}};
@@ -27,7 +27,7 @@ TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
   std::mt19937 dice(20240229);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t objectives = 1 + dice() % 3, count = 1 + dice() % 40;
-    const Study study = study_of({count}, objectives);
+    const Study study = study_with({count}, objectives);
     Points points;
     for (Point point = 0; point < count; ++point) {
       points.add(point);
@@ -63,7 +63,7 @@ TEST(Ranking, FrontAndBestAreThoseOfTryingEveryPair) {
 }
 
 TEST(Ranking, AFieldThatDecidesAloneHasTheWholeVariance) {
-  const Study study = study_of({3, 4}, 1);
+  const Study study = study_with({3, 4}, 1);
   Points points;
   for (Point point = 0; point < 12; ++point) {
     points.add(point);
@@ -82,7 +82,7 @@ TEST(Ranking, AFieldThatDecidesAloneHasTheWholeVariance) {
 TEST(Ranking, MainEffectsOfAWholeProductSumToAtMostOne) {
   std::mt19937 dice(20240229);
   for (int round = 0; round < 300; ++round) {
-    const Study study = study_of({2 + dice() % 3, 2 + dice() % 3, 2 + dice() % 3}, 1);
+    const Study study = study_with({2 + dice() % 3, 2 + dice() % 3, 2 + dice() % 3}, 1);
     Points points;
     for (Point point = 0; point < study.points(); ++point) {
       points.add(point);
@@ -98,7 +98,7 @@ TEST(Ranking, MainEffectsOfAWholeProductSumToAtMostOne) {
 }
 
 TEST(Ranking, WithoutAPointInTheBudgetTheNearestIsNamed) {
-  Study study = study_of({3}, 1);
+  Study study = study_with({3}, 1);
   study.budgets.push_back({Figure::kArea, 10, {}});
   Points points;
   for (Point point = 0; point < 3; ++point) {

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/text/text.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 
 namespace orrery::sweep {
@@ -70,8 +70,9 @@ std::string submit(const SlurmJob& job, const std::vector<unsigned>& parts) {
       shell_words(job.command), part, job.parts, store, store);
   std::string log;  // to sbatch, `%` begins a pattern
   for (const char c : job.store) log += c == '%' ? std::string("%%") : std::string(1, c);
-  const Said said = said_by(fmt::format("sbatch --parsable --array={} --output={} {} --wrap={}", fmt::join(parts, ","),
-                                        shell_words({log + ".%a.log"}), job.options, shell_words({script})));
+  const Said said =
+      said_by(fmt::format("sbatch --parsable --array={} --output={} {} --wrap={}", base::joined(parts, ","),
+                          shell_words({log + ".%a.log"}), job.options, shell_words({script})));
   const std::string id = said.text.substr(0, said.text.find(';'));
   if (said.code != 0 || id.empty() ||
       !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/grouped.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::sweep {
 namespace {
@@ -84,7 +84,7 @@ void Study::check() const {
     std::vector<std::string> names;
     for (const store::Figure each : figures) names.emplace_back(name_of(each));
     found.error("O2051", fmt::format("points of `{}` have no `{}`", verb, name), place)
-        .hint(fmt::format("figures of `{}` are {}", verb, fmt::join(names, ", ")));
+        .hint(fmt::format("figures of `{}` are {}", verb, base::joined(names, ", ")));
   };
   for (const Objective& objective : objectives) need(objective.figure, objective.name, objective.where);
   for (const Budget& budget : budgets) need(budget.figure, std::string(name_of(budget.figure)), budget.where);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/formats/yaml/node.h"
 #include "orrery/verbs/sweep/points/values.h"
 
@@ -36,7 +36,7 @@ class Reader {
     for (const YamlNode::Entry& entry : node.entries)
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
         found_.error("O2045", fmt::format("a study has no `{}`", entry.key), entry.key_where)
-            .hint(base::did_you_mean(entry.key, known, fmt::format("its keys are {}", fmt::join(known, ", "))));
+            .hint(base::did_you_mean(entry.key, known, fmt::format("its keys are {}", base::joined(known, ", "))));
     if (const YamlNode* version = node.find("version"); version != nullptr && version->scalar != "1")
       wrong(*version, fmt::format("this Orrery reads studies of version 1, not `{}`", version->scalar), "");
     if (const YamlNode* title = node.find("title")) study.title = scalar(*title);

@@ -6,9 +6,9 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 
 namespace orrery::sweep {
 namespace {
@@ -41,7 +41,7 @@ store::Figure figure_of(const std::string& name, const base::Location& where) {
     known.emplace_back(each.name);
   }
   base::fail("O2051", fmt::format("`{}` is no figure of a point", name), where,
-             base::did_you_mean(name, known, fmt::format("figures are {}", fmt::join(known, ", "))));
+             base::did_you_mean(name, known, fmt::format("figures are {}", base::joined(known, ", "))));
 }
 
 std::string_view name_of(Figure figure) {

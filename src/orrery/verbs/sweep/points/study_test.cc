@@ -30,7 +30,7 @@ std::string refusal(const std::string& text) {
   return "taken";
 }
 
-Study study_of(const std::string& text) {
+Study study_from(const std::string& text) {
   return read_study(std::make_shared<const base::SourceFile>(base::SourceFile{"study.yaml", text}));
 }
 
@@ -109,7 +109,7 @@ TEST(Study, PointsAreTheProductEachOnce) {
 }
 
 TEST(Study, ADocumentSaysWhatTheCommandLineSays) {
-  const Study study = study_of(R"(study:
+  const Study study = study_from(R"(study:
   version: 1
   title: memories
   base: {chip: gemmini, gemm: "64,64,64", logits: true, joint: false}
@@ -126,20 +126,20 @@ TEST(Study, ADocumentSaysWhatTheCommandLineSays) {
   EXPECT_FALSE(study.wanted(study.at(0)));
   EXPECT_TRUE(study.wanted(study.at(2)));
   EXPECT_EQ(study.objectives.size(), 2);
-  const Study again = study_of(study_text(study));
+  const Study again = study_from(study_text(study));
   EXPECT_EQ(again.identity(), study.identity());
   EXPECT_EQ(again.asked(), study.asked());
 }
 
 TEST(Study, AListOfMapsGoesSideBySide) {
-  const Study study = study_of("study:\n  vary:\n  - {a.x: [1, 2], a.y: [3, 4]}\n  - b.z: 1..3\n");
+  const Study study = study_from("study:\n  vary:\n  - {a.x: [1, 2], a.y: [3, 4]}\n  - b.z: 1..3\n");
   EXPECT_EQ(study.points(), 6);
   EXPECT_EQ(study.at(4), (base::Overrides{{"a.x", "2"}, {"a.y", "4"}, {"b.z", "2"}}));
 }
 
 TEST(Study, EveryMistakeOfADocumentIsSaidAtOnce) {
   try {
-    study_of(
+    study_from(
         "study:\n  verion: 1\n  vary: {a.x: 1..}\n  objectives: [edpp]\n  budgets: {area: -1}\n  where: [y > 1]\n");
     FAIL();
   } catch (const base::InputError& error) {

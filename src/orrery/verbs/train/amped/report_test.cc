@@ -22,7 +22,7 @@ constexpr const char* kFlat = R"({"layers": 24, "dimensionality": 2048, "attenti
   "inter_accelerator_bandwidth": "2.4 Tb/s", "inter_accelerator_latency": "3 us", "inter_node_latency": "5 us",
   "bandwidth_per_network_card": "200 Gb/s", "memory_capacity": "80 GB"})";
 
-AmpedRun run_of(const amped::Model& model) {
+AmpedRun amped_run_of(const amped::Model& model) {
   AmpedRun run;
   base::Diagnostics found;
   const auto file = std::make_shared<base::SourceFile>(base::SourceFile{"flat.json", kFlat});
@@ -34,7 +34,7 @@ AmpedRun run_of(const amped::Model& model) {
 
 TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
   for (const amped::Model& model : {amped::Model{}, amped::Model::original()}) {
-    const AmpedRun run = run_of(model);
+    const AmpedRun run = amped_run_of(model);
     const auto result = checked(amped_document(), run).at("result");
     double sum = 0;
     for (const char* key : {"forward", "backward", "recompute", "optimizer", "tp_exposed", "pp_exposed", "dp_exposed",
@@ -54,7 +54,7 @@ TEST(AmpedReport, TheBreakdownSumsToTheIteration) {
 }
 
 TEST(AmpedReport, TheTableDrawsAChartAndListsTheBestSplits) {
-  AmpedRun run = run_of({});
+  AmpedRun run = amped_run_of({});
   EXPECT_NE(amped_table(run).find("█"), std::string::npos);
   run.space = amped::Space{8, 8, 256, 80};
   run.search = amped::search(run.resolved.quantities, run.resolved.keep, run.model, *run.space);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/bar.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/amped/report.h"
@@ -43,7 +43,7 @@ std::string search_table(const AmpedRun& run) {
   reason(search.too_large, "too large for the memory");
   if (run.capacity_gb() == 0) out += "memory was not checked: `memory_capacity` is not given\n";
   if (!search.recalculated.empty())
-    out += fmt::format("given, but calculated for each of them: {}\n", fmt::join(search.recalculated, ", "));
+    out += fmt::format("given, but calculated for each of them: {}\n", base::joined(search.recalculated, ", "));
   if (search.valid.empty()) return out;
   Table table;
   table.header = {"batch",        "DP in x out", "TP in x out", "PP in x out",

@@ -5,9 +5,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/fields.h"
 #include "orrery/engines/cluster/model/names.h"
 
@@ -50,7 +50,7 @@ void force_one(const Choice& choice, const cluster::Model& model, cluster::Space
   const auto known = std::find(names.begin(), names.end(), path);
   if (known == names.end()) {
     found.error("O1942", fmt::format("`{}` is not a choice of a plan", path), choice.place(0, equals))
-        .note(fmt::format("the choices are {}", fmt::join(names, ", ")))
+        .note(fmt::format("the choices are {}", base::joined(names, ", ")))
         .hint(base::did_you_mean(path, names));
     return;
   }

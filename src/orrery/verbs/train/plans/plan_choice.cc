@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/names.h"
@@ -40,7 +40,7 @@ void warn_of_idle_overlap(const std::set<std::string>& asked, TrainedModel& trai
   if (idle.empty()) return;
   trained.warnings
       .warning("O1912",
-               fmt::format("communication of {} is to overlap with work, and there is none", fmt::join(idle, ", ")))
+               fmt::format("communication of {} is to overlap with work, and there is none", base::joined(idle, ", ")))
       .note(fmt::format("tp {}, pp {}, dp {}, ep {}, cp {}", plan.tp, plan.pp, plan.dp, plan.ep, plan.cp))
       .hint("leave out classes whose degree is 1, or give `--overlap none`");
 }
@@ -76,8 +76,8 @@ void warn_of_absent_parts(const TrainRequest& request, const std::set<std::strin
       absent.push_back(fmt::format("`{}` (recomputed.{})", part.module, part.name));
   if (!absent.empty())
     trained.warnings
-        .warning("O1916",
-                 fmt::format("the model has no {}: computing it again changes nothing", fmt::join(absent, " and no ")))
+        .warning("O1916", fmt::format("the model has no {}: computing it again changes nothing",
+                                      base::joined(absent, " and no ")))
         .hint("leave out what the model does not have");
 }
 
@@ -161,7 +161,7 @@ void say_early_end(TrainedModel& trained) {
     base::Diagnostics found;
     found
         .error("O1008", fmt::format("the choice of {} ended before one was found that is possible",
-                                    fmt::join(trained.defaulted, ", ")))
+                                    base::joined(trained.defaulted, ", ")))
         .hint(hint);
     found.throw_if_errors();
   }
@@ -173,8 +173,8 @@ void say_early_end(TrainedModel& trained) {
     return;
   }
   trained.warnings
-      .warning("O1009",
-               fmt::format("the choice of {} ended early: better ones may be left", fmt::join(trained.defaulted, ", ")))
+      .warning("O1009", fmt::format("the choice of {} ended early: better ones may be left",
+                                    base::joined(trained.defaulted, ", ")))
       .note(trained.search ? fmt::format("{} plans were evaluated; {}", trained.search->certificate.evaluated,
                                          bounded_gap(trained.search->certificate.gap))
                            : fmt::format("{} that are possible were looked at", trained.choices))

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <iterator>
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -103,7 +102,7 @@ void append_csv_row(std::uint64_t row, const cluster::Plan& plan, const cluster:
     for (const Variable variable : cluster::kVariables) cells.add(','), cells.choice(plan, variable, "");
   }
   for (const base::Field* field : besides)
-    std::visit([&](const auto& value) { fmt::format_to(std::back_inserter(out), ",{}", value); }, field->get());
+    std::visit([&](const auto& value) { out += fmt::format(",{}", value); }, field->get());
   Cells cells(out);
   cells.add(','), cells.real(i.iteration_s);
   cells.add(','), cells.real(i.memory.total());
@@ -136,7 +135,7 @@ void append_bad_csv_row(std::uint64_t row, std::size_t besides, const std::strin
   std::string doubled = base::printable(error, true);
   for (std::size_t at = 0; (at = doubled.find('"', at)) != std::string::npos; at += 2) doubled.insert(at, 1, '"');
   const std::size_t empty = 1 + cluster::kVariables.size() + besides + std::size(kFigures);
-  fmt::format_to(std::back_inserter(out), "{}{},\"{}\"\n", row, std::string(empty, ','), doubled);
+  out += fmt::format("{}{},\"{}\"\n", row, std::string(empty, ','), doubled);
 }
 
 void append_bad_json_row(std::uint64_t row, const std::string& error, std::string& out) {
@@ -145,7 +144,7 @@ void append_bad_json_row(std::uint64_t row, const std::string& error, std::strin
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
-  fmt::format_to(std::back_inserter(out), "{{\"row\": {}, \"error\": \"{}\"}}\n", row, quoted);
+  out += fmt::format("{{\"row\": {}, \"error\": \"{}\"}}\n", row, quoted);
 }
 
 std::string json_members(const base::Fields& fields) {

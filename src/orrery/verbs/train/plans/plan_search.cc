@@ -5,9 +5,9 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/evaluate.h"
 #include "orrery/engines/cluster/model/supported_features.h"
 #include "orrery/engines/cluster/search/optimize.h"
@@ -190,7 +190,7 @@ std::string told(const cluster::Condition& condition, const cluster::Space& spac
   std::vector<std::string> names;
   for (const Count value : values) names.push_back(value_name(condition.variable, value));
   if (names.size() > 4) names = {names.front(), "...", names.back()};
-  return fmt::format("{} {}", cluster::name(condition.variable), fmt::join(names, "|"));
+  return fmt::format("{} {}", cluster::name(condition.variable), base::joined(names, "|"));
 }
 
 // Where none is possible, a plan for the rules to speak of: open degrees are 1, or there are replicas for all

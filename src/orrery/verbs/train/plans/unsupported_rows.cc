@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/engines/cluster/model/names.h"
 
 namespace orrery::verbs {
@@ -35,7 +35,7 @@ void UnsupportedRows::tell(base::Diagnostics& warnings) const {
       if ((lack.missing >> i & 1) != 0) texts.emplace_back(all[i].text);
     warnings
         .warning("O1990", fmt::format("{} does not run {} of these plans, the first of line {}: it lacks {}", name,
-                                      lack.rows, lack.first_line, fmt::join(texts, ", ")))
+                                      lack.rows, lack.first_line, base::joined(texts, ", ")))
         .note(fmt::format("their figures are what they would take; `orrery catalog show {}` says what it runs", name));
   }
 }

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -71,7 +70,7 @@ BenchSizes bench_sizes(const TuneBenchRequest& request) {
     for (const tuning::KernelSpace& space : tuning::kernel_spaces()) names.push_back(space.kernel);
     for (const tuning::NamedContraction& one : tuning::named_contractions()) names.emplace_back(one.name);
     base::fail("O1743", fmt::format("`{}` is no kernel and no contraction", request.only), {},
-               base::did_you_mean(request.only, names, fmt::format("there are {}", fmt::join(names, ", "))));
+               base::did_you_mean(request.only, names, fmt::format("there are {}", base::joined(names, ", "))));
   }
   BenchSizes out;
   if (request.model.empty()) {
@@ -97,7 +96,7 @@ BenchSizes bench_sizes(const TuneBenchRequest& request) {
     if (s.rotary != layer::Rotary::kNone) other.emplace_back("rotary positions (measured: none)");
     if (!other.empty())
       out.warnings.warning("O1744", fmt::format("the layer of `{}` is measured by its sizes alone", request.model))
-          .note(fmt::format("it has {}", fmt::join(other, ", ")));
+          .note(fmt::format("it has {}", base::joined(other, ", ")));
     out.sizes = Sizes::encoder(s.batch, s.length, s.heads, s.width, s.hidden);
   }
   for (const char* dims : {"hbjk", "bju", "bji", "ui"})

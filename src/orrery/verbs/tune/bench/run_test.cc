@@ -38,7 +38,7 @@ class Folder {
   fs::path path_;
 };
 
-TuneBenchRequest small(const Folder& folder) {
+TuneBenchRequest small_bench(const Folder& folder) {
   TuneBenchRequest request;
   request.sizes = "B=2,J=16,H=2,P=16";
   request.folder = folder.path();
@@ -46,7 +46,7 @@ TuneBenchRequest small(const Folder& folder) {
   return request;
 }
 
-std::string code_of(const TuneBenchRequest& request) {
+std::string bench_code(const TuneBenchRequest& request) {
   try {
     tune_bench(request);
   } catch (const base::InputError& error) {
@@ -57,7 +57,7 @@ std::string code_of(const TuneBenchRequest& request) {
 
 TEST(TuneBench, AKernelAloneIsMeasuredUntilItsModelExpectsNothingFaster) {
   const Folder folder;
-  TuneBenchRequest request = small(folder);
+  TuneBenchRequest request = small_bench(folder);
   request.only = "bei";
   const TunedBench bench = tune_bench(request);
   ASSERT_EQ(bench.benchmarks.size(), 1U);
@@ -75,10 +75,10 @@ TEST(TuneBench, AMeasurementBelowItsModelsBoundLeavesTheFastestRows) {
 
 TEST(TuneBench, WhatIsOnDiskIsNotMeasuredAgainAndACutLineIs) {
   const Folder folder;
-  TuneBenchRequest request = small(folder);
+  TuneBenchRequest request = small_bench(folder);
   request.only = "lin1";
   const TunedBench first = tune_bench(request);
-  EXPECT_EQ(code_of(request), "O1740");
+  EXPECT_EQ(bench_code(request), "O1740");
   request.resume = true;
   const TunedBench again = tune_bench(request);
   EXPECT_EQ(again.benchmarks[0].runs, 0U);
@@ -87,12 +87,12 @@ TEST(TuneBench, WhatIsOnDiskIsNotMeasuredAgainAndACutLineIs) {
   std::ofstream(fs::path(folder.path()) / "lin1-pruned-bm0.csv") << lines.substr(0, lines.size() - 4);
   EXPECT_EQ(tune_bench(request).benchmarks[0].runs, 1U);
   request.type = kernels::Type::kBf16;
-  EXPECT_EQ(code_of(request), "O1741");
+  EXPECT_EQ(bench_code(request), "O1741");
 }
 
 TEST(TuneBench, ALayersMeasurementsAreReadAndChosenFromAndTheChoiceRuns) {
   const Folder folder;
-  TuneBenchRequest request = small(folder);
+  TuneBenchRequest request = small_bench(folder);
   const TunedBench bench = tune_bench(request);
   ASSERT_EQ(bench.benchmarks.size(), 30U);
   ASSERT_GT(bench.best_ms, 0);
@@ -123,7 +123,7 @@ TEST(TuneBench, ALayersMeasurementsAreReadAndChosenFromAndTheChoiceRuns) {
 
 TEST(TuneBench, EndsInTimeAndGoesOnLater) {
   const Folder folder;
-  TuneBenchRequest request = small(folder);
+  TuneBenchRequest request = small_bench(folder);
   request.limits.seconds = 0.2;
   const TunedBench cut = tune_bench(request);
   EXPECT_TRUE(cut.ended_early);
@@ -138,14 +138,14 @@ TEST(TuneBench, EndsInTimeAndGoesOnLater) {
 
 TEST(TuneBench, RefusesSizesAndNamesThatCannotBe) {
   const Folder folder;
-  TuneBenchRequest request = small(folder);
+  TuneBenchRequest request = small_bench(folder);
   for (const char* sizes : {"H=3,I=32", "B=0", "B", "B=2,B=3", "Z=1", "J=8,K=9", "B=1.5"}) {
     request.sizes = sizes;
-    EXPECT_EQ(code_of(request), "O1742") << sizes;
+    EXPECT_EQ(bench_code(request), "O1742") << sizes;
   }
-  request = small(folder);
+  request = small_bench(folder);
   request.only = "bdrnl";
-  EXPECT_EQ(code_of(request), "O1743");
+  EXPECT_EQ(bench_code(request), "O1743");
 }
 
 }  // namespace

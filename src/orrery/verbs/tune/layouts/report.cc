@@ -3,8 +3,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 #include "orrery/runtime/tuning/kernel_space.h"
 
@@ -92,7 +92,7 @@ std::string layouts_table(const LayoutsAnswer& answer) {
       sizes.push_back(fmt::format("{} x {} x {}{}", p.m, p.n, p.k, p.batch == 1 ? "" : fmt::format(" x {}", p.batch)));
     table.rows.push_back({one.name + (one.used ? "" : "*"), one.einsum, fmt::format("{}", one.space.permutations),
                           fmt::format("{}", one.space.layouts.size()), fmt::format("{}", one.space.without_unit_stride),
-                          fmt::format("{}", one.space.calls.size()), fmt::format("{}", fmt::join(sizes, ", "))});
+                          fmt::format("{}", one.space.calls.size()), base::joined(sizes, ", ")});
   }
   Table kernels;
   kernels.header = {"kernel", "configurations"};

@@ -7,7 +7,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -96,7 +95,7 @@ class Reader {
     const std::string layout = base::lower(node.items[1].text);
     if (std::find(names_.begin(), names_.end(), name) == names_.end())
       return error(fmt::format("the layer has no tensor `{}`", name), node.items[0].where,
-                   base::did_you_mean(name, names_, fmt::format("it has {}", fmt::join(names_, ", "))));
+                   base::did_you_mean(name, names_, fmt::format("it has {}", base::joined(names_, ", "))));
     const auto [at, added] = choice.layouts.emplace(name, layout);
     if (!added && at->second != layout)
       error(fmt::format("`{}` is {} here and {} before", name, layout, at->second), node.where, "give one of the two");
@@ -115,7 +114,7 @@ class Reader {
           return;
         }
         return error(fmt::format("`{}` is not a dimension that `{}` may be", member.value.text, member.key),
-                     member.value.where, fmt::format("it is one of {}", fmt::join(base::upper(letters), ", ")));
+                     member.value.where, fmt::format("it is one of {}", base::joined(base::upper(letters), ", ")));
       }
     }
     error(fmt::format("no operator has `{}`", member.key), member.key_where);
@@ -135,7 +134,7 @@ class Reader {
     warnings.warning("O1748", "`algorithms` of the layout file have no effect", member.key_where)
         .note(fmt::format(
             "{} are of a GPU's library, or of one that is not installed here; Orrery computes these products",
-            fmt::join(others, ", ")));
+            base::joined(others, ", ")));
   }
 
   const Graph& graph_;

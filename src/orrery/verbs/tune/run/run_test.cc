@@ -11,7 +11,7 @@
 namespace orrery::verbs {
 namespace {
 
-TuneRunRequest small(bool training) {
+TuneRunRequest small_run(bool training) {
   TuneRunRequest request;
   request.layer.width = 64;
   request.layer.heads = 4;
@@ -30,7 +30,7 @@ double operations(const TunedRun& run, bool backward) {
 }
 
 TEST(TuneRun, ForwardTakesTheOperationsOfTheEquations) {
-  const TunedRun run = tune_run(small(false));
+  const TunedRun run = tune_run(small_run(false));
   const double tokens = 2 * 32, width = 64, length = 32;
   EXPECT_EQ(run.operations, 24 * tokens * width * width + 4 * tokens * length * width);
   EXPECT_EQ(run.saved_bytes, 0);
@@ -38,13 +38,13 @@ TEST(TuneRun, ForwardTakesTheOperationsOfTheEquations) {
 }
 
 TEST(TuneRun, BackwardTakesTwiceTheProductsAndTheScoresOnceMore) {
-  const TunedRun run = tune_run(small(true));
+  const TunedRun run = tune_run(small_run(true));
   const double tokens = 2 * 32, width = 64, length = 32;
   EXPECT_EQ(operations(run, true), 48 * tokens * width * width + 10 * tokens * length * width);
 }
 
 TEST(TuneRun, TwiceTheBatchTakesTwiceTheOperationsAndTheState) {
-  TuneRunRequest request = small(true);
+  TuneRunRequest request = small_run(true);
   const TunedRun one = tune_run(request);
   request.layer.batch = 4;
   const TunedRun two = tune_run(request);
@@ -53,7 +53,7 @@ TEST(TuneRun, TwiceTheBatchTakesTwiceTheOperationsAndTheState) {
 }
 
 TEST(TuneRun, OperatorsTimesAddUpToThePasses) {
-  TuneRunRequest request = small(true);
+  TuneRunRequest request = small_run(true);
   request.layer.width = 256;
   request.layer.seq = 128;
   // Other programs may take the processor between two operators; so of several tries the best.
@@ -68,7 +68,7 @@ TEST(TuneRun, OperatorsTimesAddUpToThePasses) {
 }
 
 TEST(TuneRun, StatisticsAreThoseOfTheIterations) {
-  const TunedRun run = tune_run(small(true));
+  const TunedRun run = tune_run(small_run(true));
   ASSERT_EQ(run.forward_s.size(), 3U);
   EXPECT_EQ(run.forward.min, *std::min_element(run.forward_s.begin(), run.forward_s.end()));
   EXPECT_LE(run.forward.min, run.forward.median);
@@ -82,7 +82,7 @@ TEST(TuneRun, EveryKindOfLayerAndTypeKeepsItsDistanceFromFp64) {
   for (const kernels::Type type :
        {kernels::Type::kF32, kernels::Type::kBf16, kernels::Type::kF16, kernels::Type::kF64}) {
     for (int kind = 0; kind < 4; ++kind) {
-      TuneRunRequest request = small(true);
+      TuneRunRequest request = small_run(true);
       request.layer.type = type;
       request.layer.gated = kind == 1;
       request.layer.pre_norm = kind >= 2;
@@ -101,7 +101,7 @@ TEST(TuneRun, EveryKindOfLayerAndTypeKeepsItsDistanceFromFp64) {
 }
 
 TEST(TuneRun, AnInterruptKeepsWhatWasMeasured) {
-  TuneRunRequest request = small(true);
+  TuneRunRequest request = small_run(true);
   request.iterations = 1'000'000;
   request.warmup = 1;
   std::atomic<bool> stop = false;
@@ -114,7 +114,7 @@ TEST(TuneRun, AnInterruptKeepsWhatWasMeasured) {
 }
 
 TEST(TuneRun, WhatDoesNotFitIntoMemoryIsRefusedBeforeItRuns) {
-  TuneRunRequest request = small(true);
+  TuneRunRequest request = small_run(true);
   request.layer.width = 8192;
   request.layer.heads = 64;
   request.layer.batch = 1 << 16;

@@ -1,13 +1,11 @@
 #include "orrery/verbs/tune/run/table.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "orrery/base/text/text.h"
+#include "orrery/present/json_value.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -34,7 +32,7 @@ std::string details(const layer::Shape& s) {
   if (s.network_bias) biased.emplace_back("network");
   std::string out = s.centred ? "LayerNorm" : "RMSNorm";
   if (s.centred != s.shift) out += s.shift ? " with a bias" : " without a bias";
-  out += biased.empty() ? "; no biases" : fmt::format("; biases: {}", fmt::join(biased, ", "));
+  out += biased.empty() ? "; no biases" : fmt::format("; biases: {}", base::joined(biased, ", "));
   if (s.rotary == layer::Rotary::kNone)
     out += "; no rotary positions";
   else
@@ -143,12 +141,9 @@ std::string tune_table(const TunedRun& run) {
 }
 
 std::string layer_trace(const TunedRun& run) {
-  const auto quoted = [](const std::string& name) {
-    return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  out +=
-      fmt::format(R"({{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{{"name":{}}}}})", quoted(described(run)));
+  out += fmt::format(R"({{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{{"name":{}}}}})",
+                     json_quoted(described(run)));
   const char* passes[] = {"forward", "backward"};
   for (int pass = 0; pass < (run.training ? 2 : 1); ++pass)
     out += fmt::format(
@@ -156,10 +151,10 @@ std::string layer_trace(const TunedRun& run) {
         R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
         pass, passes[pass]);
   for (const TracedOperator& one : run.trace)
-    fmt::format_to(std::back_inserter(out),
-                   ",\n"
-                   R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{:.3f},"dur":{:.3f}}})",
-                   one.backward ? 1 : 0, quoted(one.name), one.start * 1e6, one.seconds * 1e6);
+    out += fmt::format(
+        ",\n"
+        R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{:.3f},"dur":{:.3f}}})",
+        one.backward ? 1 : 0, json_quoted(one.name), one.start * 1e6, one.seconds * 1e6);
   return out + "\n]}\n";
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
@@ -51,8 +50,9 @@ Pinned pinned(const Problem& problem, const std::string& asked) {
   }
   const int number = problem.layout_number(class_id, layout);
   if (number < 0)
-    base::fail("O1720", fmt::format("nothing was measured with `{}` for {}", layout, problem.name(class_id)), {},
-               fmt::format("its layouts are {}", fmt::join(problem.layouts[static_cast<std::size_t>(class_id)], ", ")));
+    base::fail(
+        "O1720", fmt::format("nothing was measured with `{}` for {}", layout, problem.name(class_id)), {},
+        fmt::format("its layouts are {}", base::joined(problem.layouts[static_cast<std::size_t>(class_id)], ", ")));
   return {class_id, number};
 }
 
@@ -121,10 +121,10 @@ Alternative evaluate_file(const Problem& problem, const std::string& path, const
 // What re-layouts cost is known before anything takes long, or refused.
 double relayout_bandwidth(const TuneSelectRequest& request, TunedSelection& out) {
   if (const std::string untold = tuning::sizes_untold(out.problem); !untold.empty())
-    base::fail(
-        "O1726",
-        fmt::format("re-layouts need the sizes of all dimensions; no file tells that of {}", fmt::join(untold, ", ")),
-        {}, "kernels' lines begin with sizes: `B = 8 J = 512 N = 1024 ...`");
+    base::fail("O1726",
+               fmt::format("re-layouts need the sizes of all dimensions; no file tells that of {}",
+                           base::joined(untold, ", ")),
+               {}, "kernels' lines begin with sizes: `B = 8 J = 512 N = 1024 ...`");
   if (request.relayout_bytes_per_s > 0) return request.relayout_bytes_per_s;
   if (out.modelled && out.modelled->bytes_per_s > 0) return out.modelled->bytes_per_s;
   if (request.system.empty())
@@ -275,7 +275,7 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
       return out.all();
     }
     told.note(names.size() == 1 ? fmt::format("{} alone allows nothing", names[0])
-                                : fmt::format("these operators cannot agree: {}", fmt::join(names, ", ")));
+                                : fmt::format("these operators cannot agree: {}", base::joined(names, ", ")));
     // What each of them would take of the tensors that they share.
     for (const int f : answer.conflict.factors) {
       const tuning::Factor& factor = factors[static_cast<std::size_t>(f)];
@@ -291,7 +291,7 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
           const std::string& layout = answer.problem.layouts[static_cast<std::size_t>(v)][factor.row(r)[i]];
           if (std::find(taken.begin(), taken.end(), layout) == taken.end()) taken.push_back(layout);
         }
-        told.note(fmt::format("{} takes {} in {}", factor.name, answer.problem.name(v), fmt::join(taken, ", ")));
+        told.note(fmt::format("{} takes {} in {}", factor.name, answer.problem.name(v), base::joined(taken, ", ")));
       }
     }
     told.note(answer.conflict.smallest ? "no smaller set of operators disagrees"
@@ -299,7 +299,7 @@ std::vector<base::Diagnostic> explain_no_selection(const TunedSelection& answer)
     told.hint("measure more layouts of one of them");
   } else if (answer.evaluated && !answer.evaluated->selection && answer.evaluated->proven) {
     out.error("O1721", fmt::format("the layouts of `{}` were not all measured", answer.evaluated->asked))
-        .note(fmt::format("no row for: {}", fmt::join(answer.evaluated->missing, ", ")))
+        .note(fmt::format("no row for: {}", base::joined(answer.evaluated->missing, ", ")))
         .hint("measure them, or evaluate a choice of what was measured");
   } else {
     out.error("O1725", "the limits ended the search before a choice was found")
@@ -318,7 +318,7 @@ std::string layout_file(const TunedSelection& answer, const tuning::Selection& s
     if (const std::string& chosen = answer.layout(selection, one.name); chosen != one.layout)
       lost.push_back(fmt::format("{} {} (the file says {})", one.name, chosen, one.layout));
   if (!lost.empty())
-    warnings.warning("O1753", fmt::format("a layout file cannot say {}", fmt::join(lost, ", ")))
+    warnings.warning("O1753", fmt::format("a layout file cannot say {}", base::joined(lost, ", ")))
         .note("it has one layout for BK, BV and BQ, and one for KK, VV and QQ")
         .hint("`--json` has every tensor's layout");
   return formats::substation::layout_text(file);

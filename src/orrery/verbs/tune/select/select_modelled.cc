@@ -1,8 +1,8 @@
 #include "orrery/verbs/tune/select/select_modelled.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/runtime/tuning/modelled.h"
 #include "orrery/verbs/tune/rated_machine.h"
 
@@ -21,8 +21,8 @@ void compare(const RunnableLayer& layer, const std::string& called, base::Diagno
   if (s.cross) beyond.emplace_back("cross attention");
   if (!beyond.empty())
     base::fail("O1751",
-               fmt::format("{} has operators that the graph of layouts lacks: {}", called, fmt::join(beyond, ", ")), {},
-               "the graph is Substation's encoder layer; give a model of that kind, or sizes with `--emb-size`");
+               fmt::format("{} has operators that the graph of layouts lacks: {}", called, base::joined(beyond, ", ")),
+               {}, "the graph is Substation's encoder layer; give a model of that kind, or sizes with `--emb-size`");
   if (s.activation != kernels::Activation::kRelu) other.push_back(activation_name(s.activation) + " (modelled: ReLU)");
   if (s.norms == layer::Place::kPre) other.emplace_back("norms before its branches (modelled: behind)");
   if (!s.centred) other.emplace_back("RMSNorm (modelled: LayerNorm)");
@@ -30,7 +30,7 @@ void compare(const RunnableLayer& layer, const std::string& called, base::Diagno
   if (s.rotary != layer::Rotary::kNone) other.emplace_back("rotary positions (modelled: none)");
   if (!other.empty())
     warnings.warning("O1752", fmt::format("{} is modelled by its sizes alone", called))
-        .note(fmt::format("it has {}", fmt::join(other, ", ")));
+        .note(fmt::format("it has {}", base::joined(other, ", ")));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -43,8 +43,8 @@ std::string operators_table(const TunedSelection& answer) {
     for (const auto& [name, value] : one.specials)
       with.push_back(name == "Implementation" ? value : name + " " + value);
     table.rows.push_back({one.name, one.backward ? "backward" : "forward", fmt::format("{:.6f}", tuning::ms(one.time)),
-                          fmt::format("{} -> {}", fmt::join(in, ", "), fmt::join(out, ", ")),
-                          fmt::format("{}", fmt::join(with, ", "))});
+                          fmt::format("{} -> {}", base::joined(in, ", "), base::joined(out, ", ")),
+                          base::joined(with, ", ")});
   }
   return text(table);
 }
@@ -54,7 +54,7 @@ std::string alternative_lines(const TunedSelection& answer, const Alternative& o
     if (!one.proven) return fmt::format("{}: a limit ended the search\n", one.asked);
     return fmt::format("{}: impossible; {}: {}\n", one.asked,
                        one.missing.empty() ? "some operator has no row" : "no row, or none that agrees",
-                       fmt::join(one.missing, ", "));
+                       base::joined(one.missing, ", "));
   }
   std::string out = fmt::format("{}: {} ({}){}\n", one.asked, ms(one.selection->time),
                                 loss(answer, one.selection->time), one.proven ? "" : ", not proven to be the best");
