@@ -6,7 +6,7 @@
 # an optimiser level (g++ 12 crashes where levels differ), with the flags that the targets of that kind have.
 set(ORRERY_PRECOMPILED_library
     <algorithm> <array> <cmath> <filesystem> <functional> <limits> <map> <memory> <optional> <set> <span> <sstream> <string>
-    <string_view> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+    <string_view> <utility> <variant> <vector> <fmt/format.h>)
 set(ORRERY_PRECOMPILED_faces ${ORRERY_PRECOMPILED_library}
     ${PROJECT_SOURCE_DIR}/src/orrery/cli/command_line.h ${PROJECT_SOURCE_DIR}/src/orrery/cli/run_verb.h)
 set(ORRERY_PRECOMPILED_tests ${ORRERY_PRECOMPILED_library} <fstream> <gtest/gtest.h>)
