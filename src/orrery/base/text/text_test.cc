@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -59,6 +60,16 @@ TEST(Text, ANumberOutsideItsBoundsIsNone) {
   EXPECT_FALSE(parse_finite("inf"));
   EXPECT_FALSE(parse_finite("nan"));
   EXPECT_EQ(parse_finite("0.25"), 0.25);
+}
+
+TEST(Text, JoinsWhateverHasATextAsFmtDoes) {
+  EXPECT_EQ(joined(std::vector<std::string>{}, ", "), "");
+  EXPECT_EQ(joined(std::vector<std::string>{"a", "", "b"}, ", "), "a, , b");
+  EXPECT_EQ(joined(std::set<std::string>{"b", "a"}, "`, `"), "a`, `b");
+  EXPECT_EQ(joined(std::vector<std::string_view>{"a"}, ", "), "a");
+  EXPECT_EQ(joined(std::string("ab"), " "), "a b");
+  for (const std::vector<double>& figures : {std::vector<double>{0.5, 2, 1e-9}, {1e22}, {}})
+    EXPECT_EQ(joined(figures, " x "), fmt::format("{}", fmt::join(figures, " x ")));
 }
 
 TEST(Text, OneIsNoPlural) {
