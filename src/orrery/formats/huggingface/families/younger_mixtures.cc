@@ -118,30 +118,6 @@ void read_minimax_m3(Reading& r) {
               mixture_layers(r, layers, marked_layers(r.keys, "moe_layer_freq", layers, in_all)));
 }
 
-void read_dots1(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  Attention a = attention(r, hidden, kv_of(32));
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kHead;
-  const Count span = window(r, 4096, false);
-  const Count full = r.keys.count("max_window_layers", 62);
-  const std::vector<std::string> types = layer_types(
-      r, "num_hidden_layers", layers,
-      [=](Count layer) { return span > 0 && layer >= full ? "sliding_attention" : "full_attention"; },
-      full_and_sliding());
-  const Count width = r.keys.size("moe_intermediate_size", 1408);
-  Experts e = experts(r, r.keys.spelled({"n_routed_experts", "num_local_experts"}), "num_experts_per_tok", 0, 0,
-                      {width, true, false});
-  e.shared = r.keys.count("n_shared_experts", 0);
-  e.shared_expert = {e.shared * width, true, false};
-  limit_groups(r, e, 1, 1);
-  Attention near = a;
-  reach_window(near, span);
-  finish_four(r, hidden, types, four_kinds(a, near, {sized(r, "intermediate_size"), true, false}, e),
-              after_first(r, layers, 0));
-}
-
 // A shared expert as wide as the others. Sizes are lists in published files, with one item for each layer.
 void read_hunyuan_moe(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
@@ -165,20 +141,6 @@ void read_hunyuan_moe(Reading& r) {
   e.shared = 1;
   Block block = mixing(a);
   block.feed_forward = e;
-  finish_alike(r, hidden, layers, block);
-}
-
-// Norms behind the operators, and of all queries and all keys.
-void read_flex_olmo(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  Attention a = attention(r, hidden, kv_of(0));
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kAll;
-  Block block = mixing(a);
-  block.post = true;
-  block.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 7, 5,
-                               {sized(r, "intermediate_size"), true, false});
   finish_alike(r, hidden, layers, block);
 }
 
