@@ -28,6 +28,7 @@ void read_phi(Reading& r);
 // llama.cc: dense decoders of Llama's kind
 void read_smollm3(Reading& r);
 void read_apertus(Reading& r);
+void read_nemotron_nas(Reading& r);
 
 // mixtures.cc
 void read_qwen2_moe(Reading& r);

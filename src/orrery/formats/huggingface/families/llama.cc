@@ -1,5 +1,9 @@
-// Dense decoders of Llama's kind that no document can describe (described_family.h): layers without positions, and an
-// activation function with parameters.
+// Dense decoders of Llama's kind that no document can describe (described_family.h): layers without positions, an
+// activation function with parameters, layers that differ.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "orrery/formats/huggingface/families/families.h"
 
 namespace orrery::formats::huggingface {
@@ -50,6 +54,107 @@ void read_smollm3(Reading& r) {
   add_layers(stack, layer_types(r, "num_hidden_layers", layers, rule, {"full_attention", "sliding_attention"}),
              dense(a, network), span);
   finish_dense(r, std::move(stack), hidden, true);
+}
+
+namespace {
+
+// Both parts of a layer of nemotron-nas.
+struct PartKeys {
+  const json::Node& part;
+  ConfigKeys keys;
+  PartKeys(const json::Node& node, base::Diagnostics& found) : part(node), keys(node, node.where, found) {}
+
+  // Whether the part is there as attention, or as a network. Finds parts that one matrix stands for (O0903).
+  bool there() {
+    keys.know({"sparsify", "num_sink_tokens", "unshifted_sink", "use_prefill_window_in_sink_attention", "hidden_act"});
+    if (keys.flag("replace_with_linear", false))
+      keys.found()
+          .error("O0903", "a part of a layer that one matrix replaces is not understood",
+                 keys.where("replace_with_linear"))
+          .hint("what is understood: the part as it is, or `no_op`");
+    return !keys.flag("no_op", false);
+  }
+};
+
+const json::Node* part_of(Reading& r, const json::Node& block, const char* name) {
+  const json::Member* part = block.is_object() ? block.find(name) : nullptr;
+  if (part != nullptr && part->value.is_object()) return &part->value;
+  r.keys.found()
+      .error("O0903", fmt::format("each of `block_configs` has an object `{}`", name), block.where)
+      .hint("`attention` and `ffn` say what a layer has");
+  return nullptr;
+}
+
+bool alike(const Block& one, const Block& other) {
+  const auto *mine = std::get_if<Attention>(&one.mixer), *its = std::get_if<Attention>(&other.mixer);
+  const auto *net = std::get_if<FeedForward>(&one.feed_forward),
+             *theirs = std::get_if<FeedForward>(&other.feed_forward);
+  return (mine == nullptr) == (its == nullptr) && (net == nullptr) == (theirs == nullptr) &&
+         (mine == nullptr || (mine->kv_heads == its->kv_heads && mine->span == its->span)) &&
+         (net == nullptr || net->inner == theirs->inner);
+}
+
+// A layer: its attention or none, and a network whose width is a multiple of 256, or none.
+Block searched_block(Reading& r, const json::Node& node, Count hidden, Count heads, bool biases) {
+  Block block;
+  block.norm = rms_norm();
+  block.norms = 0;
+  if (const json::Node* part = part_of(r, node, "attention")) {
+    PartKeys own(*part, r.keys.found());
+    if (own.there()) {
+      const Count group = own.keys.required("n_heads_in_group");
+      Attention a = attention_of(r, hidden, heads, group > 0 ? heads / group : 0, 0, {});
+      bias_all(a, biases);
+      reach_window(a, own.keys.size("window_length", 0, 0));
+      block.mixer = a;
+      ++block.norms;
+    }
+  }
+  if (const json::Node* part = part_of(r, node, "ffn")) {
+    PartKeys own(*part, r.keys.found());
+    if (own.there()) {
+      const double times = own.keys.number("ffn_mult", 0);
+      if (!(times > 0 && times < 1000))
+        r.keys.found().error("O0910", "`ffn_mult` must be above 0 and below 1000", own.keys.where("ffn_mult"));
+      const auto wide = static_cast<Count>(2 * times * static_cast<double>(hidden) / 3);
+      block.feed_forward = FeedForward{(wide + 255) / 256 * 256, true, r.keys.flag("mlp_bias", false)};
+      ++block.norms;
+    }
+  }
+  return block;
+}
+
+}  // namespace
+
+// Llama's layers after a search over their parts (Puzzle, arXiv 2411.19146): each says what it has, by the code beside
+// nvidia/Llama-3_3-Nemotron-Super-49B-v1.
+void read_nemotron_nas(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  const Count heads = sized(r, "num_attention_heads");
+  const bool biases = r.keys.flag("attention_bias", false);
+  r.keys.know({"intermediate_size", "num_key_value_heads"});
+  const json::Node* blocks = r.keys.value("block_configs");
+  if (blocks == nullptr || blocks->kind != json::Node::Kind::kList ||
+      (layers > 0 && blocks->items.size() != static_cast<std::size_t>(layers))) {
+    r.keys.found()
+        .error("O0922", fmt::format("`block_configs` is a list of the {} layers", layers),
+               r.keys.where("block_configs"))
+        .hint("it has one item for each layer");
+    return;
+  }
+  std::vector<Block> kinds;
+  std::vector<int> which;
+  for (const json::Node& node : blocks->items) {
+    const Block block = searched_block(r, node, hidden, heads, biases);
+    const auto known =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Block& other) { return alike(block, other); });
+    which.push_back(static_cast<int>(known - kinds.begin()));
+    if (known == kinds.end()) kinds.push_back(block);
+  }
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, kinds, [&](Count layer) { return which[static_cast<std::size_t>(layer)]; });
+  finish_dense(r, std::move(stack), hidden, false);
 }
 
 // Without gates; the activation function has two parameters.

@@ -291,6 +291,7 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   limit_groups(r, e, absent.groups, absent.visited_groups);
   const bool indexed = absent.index_heads > 0;
   if (indexed) add_index(r, a, absent.index_heads);
+  if (indexed) pass_layer_types(r, {"deepseek_sparse_attention"});
   const std::vector<char> own = indexed ? own_indexes(r, layers) : std::vector<char>();
   std::vector<Block> kinds(4, block_of(a));
   if (indexed) {

@@ -240,11 +240,13 @@ void read_step3p5(Reading& r) {
   }
   const auto named_layer = among(listed);
   const bool names = which != nullptr;
-  Experts e = experts(r, r.keys.spelled({"moe_num_experts", "n_routed_experts", "num_local_experts"}),
+  const Count first = r.keys.count("first_k_dense_replace", 3);
+  Experts e = experts(r, r.keys.spelled({"moe_num_experts", "n_routed_experts", "num_local_experts", "num_experts"}),
                       r.keys.spelled({"moe_top_k", "num_experts_per_tok"}), 288, 8,
                       {r.keys.size("moe_intermediate_size", 1280), true, false});
-  e.shared = 1;
-  e.shared_expert = {r.keys.size(r.keys.spelled({"share_expert_dim", "share_expert_dims"}), 1280), true, false};
+  e.shared = r.keys.count("n_shared_experts", 1);
+  const Count shared = r.keys.size(r.keys.spelled({"share_expert_dim", "share_expert_dims"}), 1280);
+  e.shared_expert = {e.shared * shared, true, false};
   const bool bias = r.keys.flag("mlp_bias", false);
   e.shared_expert.biases = bias;
   std::vector<Block> kinds = four_kinds(a, near, {sized(r, "intermediate_size"), true, bias}, e);
@@ -257,7 +259,7 @@ void read_step3p5(Reading& r) {
                "use_rope_layers", "yarn_only_types", "zero_centered", "gating", "mtp_layer_types",
                "mtp_mlp_layer_types", "per_layer_config"});
   finish_four(r, hidden, types, kinds,
-              mixture_layers(r, layers, [=](Count layer) { return names ? named_layer(layer) : layer >= 3; }));
+              mixture_layers(r, layers, [=](Count layer) { return names ? named_layer(layer) : layer >= first; }));
   r.model.predicted_ahead = ahead;
 }
 
