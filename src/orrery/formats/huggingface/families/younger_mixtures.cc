@@ -85,7 +85,9 @@ void read_minimax_m3(Reading& r) {
   const Count layers = layers_of(r, "num_hidden_layers");
   Attention a = attention(r, hidden, kv_of(4, 128));
   a.qk_norm = QkNorm::kHead;
-  r.keys.know({"use_qk_norm", "qk_norm_type", "use_routing_bias", "use_gemma_norm", "index_local_blocks"});
+  a.gated = r.keys.flag("attention_output_gate", false);
+  r.keys.know({"use_qk_norm", "qk_norm_type", "use_routing_bias", "use_gemma_norm", "index_local_blocks",
+               "first_k_dense_replace", "num_mtp_modules", "num_nextn_predict_layers"});
   workload::Index index{r.keys.size("index_n_heads", 4), r.keys.size("index_head_dim", 128)};
   index.weighted = false;
   Count block = r.keys.size("index_block_size", 128), blocks = r.keys.size("index_topk_blocks", 16);
@@ -105,7 +107,7 @@ void read_minimax_m3(Reading& r) {
                   {"full_attention", "minimax_m3_sparse"});
   FeedForward dense = {r.keys.size("dense_intermediate_size", 12288), true, false};
   Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 128, 4,
-                      {sized(r, "intermediate_size"), true, false});
+                      {sized(r, r.keys.spelled({"intermediate_size", "moe_intermediate_size"})), true, false});
   e.expert.clamped = dense.clamped = r.keys.number("swiglu_limit", 7) > 0;
   e.shared = 1;
   e.shared_expert = {r.keys.size("shared_intermediate_size", 3072), true, false};
