@@ -85,7 +85,8 @@ void declare_unfold(CommandLine& line, bool& unfold) {
 }
 
 void declare_like(CommandLine& line, std::string& like) {
-  line.text("--like", like, "TYPE", "Read the model's config.json as one of this `model_type`");
+  line.text("--like", like, "TYPE|FILE.yaml",
+            "Read the model's config.json as one of this `model_type`, or as the family that FILE.yaml describes");
 }
 
 }  // namespace orrery::verbs

@@ -12,7 +12,7 @@
 namespace orrery::formats::huggingface {
 namespace {
 
-constexpr std::array<std::string_view, 32> kActivations = {"gelu",
+constexpr std::array<std::string_view, 34> kActivations = {"gelu",
                                                            "gelu_new",
                                                            "gelu_fast",
                                                            "gelu_python",
@@ -43,7 +43,9 @@ constexpr std::array<std::string_view, 32> kActivations = {"gelu",
                                                            "celu",
                                                            "hardswish",
                                                            "softplus",
-                                                           "xielu"};
+                                                           "xielu",
+                                                           "swigluoai",
+                                                           "situ"};
 
 }  // namespace
 

@@ -66,6 +66,8 @@ TEST(HuggingFaceConfig, EveryTypeIsReadFromTheKeysOfItsKind) {
       {"mimo_v2_flash", R"(, "swa_num_key_value_heads": 4)"},
       {"bailing_moe", R"(, "moe_intermediate_size": 64, "num_experts": 8)"},
       {"bailing_moe_v2", R"(, "moe_intermediate_size": 64, "num_experts": 8)"},
+      {"nemotron-nas", R"(, "block_configs": [{"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 1.3}},
+                                              {"attention": {"no_op": true}, "ffn": {"ffn_mult": 2.6}}])"},
       {"lfm2_moe", R"(, "layer_types": ["conv", "full_attention"])"},
       {"nemotron_h", R"(, "hybrid_override_pattern": "M*")"}};
   for (const std::string& type : model_types()) {

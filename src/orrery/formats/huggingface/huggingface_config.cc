@@ -17,6 +17,7 @@
 #include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/formats/huggingface/activations.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
+#include "orrery/formats/huggingface/families/described_family.h"
 #include "orrery/formats/huggingface/families/registry.h"
 #include "orrery/formats/huggingface/families/towers.h"
 #include "orrery/formats/huggingface/keys.h"
@@ -61,7 +62,7 @@ class Reader {
     keys_->lend_sizes(lent_);
     keys_->own_sizes(family_->sizes);
     const Node* type = value("model_type");
-    if (!options_.like.empty() && type != nullptr && type->text != options_.like) keys_->of_another_type();
+    if (!options_.like.empty() && type != nullptr && type->text != family_->model_type) keys_->of_another_type();
     read_model();
     if (strict_) {
       demand_catalogue_form();
@@ -145,10 +146,20 @@ class Reader {
         unknown.note(fmt::format("by `{}`, {}", member.key, costly->effect));
   }
 
+  // Of a document of the user's: the file's type where the document has it, else the document's first.
+  static const Family* own_family(const std::string& path, const Node* type) {
+    const std::vector<Family>& all = families_of(base::read_file(path));
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const Family& one) { return type != nullptr && one.model_type == type->text; });
+    return same != all.end() ? &*same : &all.front();
+  }
+
   void find_family() {
     const Node* type = value("model_type");
     std::string name = options_.like;
-    if (!name.empty()) {
+    if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+      family_ = own_family(name, type);
+    } else if (!name.empty()) {
       family_ = huggingface::find_family(name);
     } else if (type == nullptr && !text_type_.empty()) {
       name = text_type_;
@@ -196,7 +207,7 @@ class Reader {
     model.places[""] = whole();
     Reading reading{*keys_, model, outer_, &options_.ignored, outer_type()};
     try {
-      family_->read(reading);
+      family_->document ? read_described(*family_, reading) : family_->read(reading);
       if (!ignored("vision_config"))
         tower_keys_ = read_vision_tower(reading, outer_ != nullptr ? *outer_ : *object_, outer_type());
     } catch (const base::OverflowError&) {
@@ -567,6 +578,7 @@ ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, 
 std::vector<std::string> model_types() {
   std::vector<std::string> types;
   for (const Family& family : families()) types.emplace_back(family.model_type);
+  for (std::string& type : described_types()) types.push_back(std::move(type));
   return types;
 }
 

@@ -39,7 +39,7 @@ std::vector<std::vector<std::string>> rows() {
 
 TEST(ModelsPage, ListsEveryTypeThatIsUnderstoodOnce) {
   std::vector<std::string> listed;
-  const std::regex name("`([a-z_0-9]+)`");
+  const std::regex name("`([-a-z_0-9]+)`");
   for (const auto& cells : rows())
     for (std::sregex_iterator at(cells[0].begin(), cells[0].end(), name), end; at != end; ++at)
       listed.push_back((*at)[1]);

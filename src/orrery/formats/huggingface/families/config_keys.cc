@@ -63,7 +63,7 @@ const Node* ConfigKeys::value(std::string_view key) {
   return member == nullptr || member->value.is_null() ? nullptr : &member->value;
 }
 
-std::string_view ConfigKeys::spelled(std::initializer_list<std::string_view> keys) {
+std::string_view ConfigKeys::spelled(std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) read_.emplace(key);
   std::string_view there;
   for (const std::string_view key : keys) {

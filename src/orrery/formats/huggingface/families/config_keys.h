@@ -31,7 +31,10 @@ class ConfigKeys {
   bool has(std::string_view key) const;  // there, null or not; not a read
   bool given(std::string_view key) { return value(key) != nullptr; }
   // That one of `keys` which is there; the first where none is. Finds two that disagree (O0928).
-  std::string_view spelled(std::initializer_list<std::string_view> keys);
+  std::string_view spelled(std::span<const std::string_view> keys);
+  std::string_view spelled(std::initializer_list<std::string_view> keys) {
+    return spelled(std::span(keys.begin(), keys.size()));
+  }
   // The keys are known, and need no value of theirs.
   void know(std::initializer_list<std::string_view> keys) { know_all(std::span(keys.begin(), keys.size())); }
   void know_all(std::span<const std::string_view> keys);

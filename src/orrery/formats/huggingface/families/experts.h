@@ -19,7 +19,8 @@ void limit_groups(Reading& r, workload::Experts& e, base::Count absent_groups, b
 // Which layers have a mixture: by `decoder_sparse_step` and `mlp_only_layers`; by `first_k_dense_replace` and
 // `moe_layer_freq` (O0922).
 std::function<bool(base::Count)> sparse_steps(Reading& r, base::Count layers);
-std::function<bool(base::Count)> after_first(Reading& r, base::Count layers, base::Count absent);
+std::function<bool(base::Count)> after_first(Reading& r, base::Count layers, base::Count absent,
+                                             std::string_view key = "first_k_dense_replace");
 
 void finish_mixture(Reading& r, base::Count hidden, base::Count layers, const workload::Block& dense,
                     const workload::Block& mixture, bool tied, const std::function<bool(base::Count)>& is_mixture,

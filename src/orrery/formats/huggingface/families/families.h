@@ -26,35 +26,12 @@ void read_mpt(Reading& r);
 void read_phi(Reading& r);
 
 // llama.cc: dense decoders of Llama's kind
-void read_llama(Reading& r);
-void read_mistral(Reading& r);
-void read_qwen2(Reading& r);
-void read_qwen3(Reading& r);
-void read_phi3(Reading& r);
-void read_gemma(Reading& r);
-void read_gemma2(Reading& r);
-void read_gemma3(Reading& r);
-void read_cohere(Reading& r);
-void read_cohere2(Reading& r);
-void read_olmo2(Reading& r);
-void read_granite(Reading& r);
-void read_starcoder2(Reading& r);
-void read_nemotron(Reading& r);
-void read_glm(Reading& r);
-void read_glm4(Reading& r);
 void read_smollm3(Reading& r);
-void read_seed_oss(Reading& r);
 void read_apertus(Reading& r);
-void read_olmo3(Reading& r);
-void read_hunyuan(Reading& r);
-void read_ernie4_5(Reading& r);
-void read_mimo(Reading& r);
+void read_nemotron_nas(Reading& r);
 
 // mixtures.cc
-void read_mixtral(Reading& r);
 void read_qwen2_moe(Reading& r);
-void read_qwen3_moe(Reading& r);
-void read_olmoe(Reading& r);
 void read_gpt_oss(Reading& r);
 void read_llama4(Reading& r);
 void read_deepseek_v2(Reading& r);
@@ -68,9 +45,7 @@ void read_ernie4_5_moe(Reading& r);
 // younger_mixtures.cc
 void read_minimax_m2(Reading& r);
 void read_minimax_m3(Reading& r);
-void read_dots1(Reading& r);
 void read_hunyuan_moe(Reading& r);
-void read_flex_olmo(Reading& r);
 void read_longcat(Reading& r);
 void read_mimo_v2_flash(Reading& r);
 void read_step3p5(Reading& r);

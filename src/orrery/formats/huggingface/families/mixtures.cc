@@ -86,12 +86,11 @@ std::function<bool(Count)> sparse_steps(Reading& r, Count layers) {
   return [=](Count layer) { return (layer + 1) % step == 0 && !dense(layer); };
 }
 
-std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent) {
-  const Count dense = r.keys.count("first_k_dense_replace", absent);
-  if (layers > 0 && dense > layers && r.keys.given("first_k_dense_replace"))
+std::function<bool(Count)> after_first(Reading& r, Count layers, Count absent, std::string_view key) {
+  const Count dense = r.keys.count(key, absent);
+  if (layers > 0 && dense > layers && r.keys.given(key))
     r.keys.found()
-        .error("O0922", fmt::format("`first_k_dense_replace` is {}, but `num_hidden_layers` is {}", dense, layers),
-               r.keys.where("first_k_dense_replace"))
+        .error("O0922", fmt::format("`{}` is {}, but `num_hidden_layers` is {}", key, dense, layers), r.keys.where(key))
         .also(r.keys.where("num_hidden_layers"), fmt::format("{} layers", layers))
         .hint("it counts the first layers, which have no mixture of experts: at most all of them");
   const Count every = r.keys.size("moe_layer_freq", 1);
@@ -107,36 +106,7 @@ Block block_of(const Attention& a) {
   return block;
 }
 
-bool always(Count) {
-  return true;
-}
-
 }  // namespace
-
-void read_mixtral(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  AttentionKeys named;
-  named.absent_kv_heads = 8;
-  Attention a = attention(r, hidden, named);
-  reach_window(a, window(r, 0, false));
-  Block block = block_of(a);
-  block.feed_forward = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 0, 0,
-                               {sized(r, "intermediate_size"), true, false});
-  finish_mixture(r, hidden, layers, block, block, false, always);
-}
-
-void read_olmoe(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  Attention a = attention(r, hidden);
-  a.qk_norm = QkNorm::kAll;
-  bias_all(a, r.keys.flag("attention_bias", false));
-  Block block = block_of(a);
-  block.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 64, 8,
-                               {sized(r, "intermediate_size"), true, false});
-  finish_mixture(r, hidden, layers, block, block, false, always);
-}
 
 void read_qwen2_moe(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
@@ -174,22 +144,6 @@ void read_qwen2_moe(Reading& r) {
   vocabulary(r, hidden);
   logits(r, false);
   r.model.stacks.push_back(std::move(stack));
-}
-
-void read_qwen3_moe(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  AttentionKeys named;
-  named.absent_kv_heads = 4;
-  Attention a = attention(r, hidden, named);
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kHead;
-  reach_window(a, window(r, 4096, true));
-  Block dense = block_of(a), mixture = dense;
-  dense.feed_forward = FeedForward{r.keys.size("intermediate_size", 6144), true, false};
-  mixture.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 128, 8,
-                                 {r.keys.size("moe_intermediate_size", 768), true, false});
-  finish_mixture(r, hidden, layers, dense, mixture, false, sparse_steps(r, layers));
 }
 
 // Sinks, biases everywhere, gates within a limit, and a window in every other layer.
@@ -337,6 +291,7 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   limit_groups(r, e, absent.groups, absent.visited_groups);
   const bool indexed = absent.index_heads > 0;
   if (indexed) add_index(r, a, absent.index_heads);
+  if (indexed) pass_layer_types(r, {"deepseek_sparse_attention"});
   const std::vector<char> own = indexed ? own_indexes(r, layers) : std::vector<char>();
   std::vector<Block> kinds(4, block_of(a));
   if (indexed) {

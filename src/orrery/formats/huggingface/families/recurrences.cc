@@ -61,7 +61,7 @@ Block block_of(workload::Norm norm, int norms) {
   return block;
 }
 
-void finish(Reading& r, Stack stack, bool tied) {
+void finish_recurrent(Reading& r, Stack stack, bool tied) {
   positions(r, stack, "max_position_embeddings", false);
   vocabulary(r, stack.width);
   logits(r, tied);
@@ -97,7 +97,7 @@ void read_mamba(Reading& r) {
   block.mixer = mamba(s);
   Stack stack = decoder(s.hidden, rms_norm());
   add_layers(stack, layers, block);
-  finish(r, std::move(stack), true);
+  finish_recurrent(r, std::move(stack), true);
 }
 
 Recurrence mamba2(Reading& r, const Mamba2Sizes& s) {
@@ -141,7 +141,7 @@ void read_mamba2(Reading& r) {
   block.mixer = mamba2(r, s);
   Stack stack = decoder(s.hidden, rms_norm());
   add_layers(stack, layers, block);
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -215,7 +215,7 @@ void read_jamba(Reading& r) {
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (layer % attention_every == attention_at ? 2 : 0) + (layer % mixture_every == mixture_at ? 1 : 0);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -242,7 +242,7 @@ void finish_convolutions(Reading& r, Count hidden, const std::vector<std::string
     const int convolved = types[static_cast<std::size_t>(layer)] == "conv" ? static_cast<int>(networks.size()) : 0;
     return convolved + network_of(layer);
   });
-  finish(r, std::move(stack), r.keys.flag("tie_embedding", true));
+  finish_recurrent(r, std::move(stack), r.keys.flag("tie_embedding", true));
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ void read_minimax(Reading& r) {
   Stack stack = decoder(hidden, rms_norm());
   add_layers(stack, layers, kinds,
              [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "linear_attention" ? 1 : 0; });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -385,7 +385,7 @@ void finish_deltas(Reading& r, Count hidden, Count absent_kv_heads, const std::v
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? recurrent : 0) + network_of(layer);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 Experts with_gated_shared(Reading& r, Count count, Count top_k) {
@@ -429,7 +429,8 @@ void read_qwen3_5_moe(Reading& r) {
 }
 
 // Deltas with a decay for each channel (Kimi Delta Attention, arXiv 2510.26692), latent attention in every fourth
-// layer.
+// layer. Of Kimi K3 gates of full rank, a gate of latent attention, and experts on a latent; what its residual streams
+// have of parameters (`attn_res_block_size`) is not published as code, and is left out.
 void read_kimi_linear(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
   const Count layers = layers_of(r, "num_hidden_layers");
@@ -437,6 +438,8 @@ void read_kimi_linear(Reading& r) {
   r.keys.know({"num_key_value_heads", "head_dim"});
   make_latent(r, a, 0);
   bias_all(a, r.keys.flag("attention_bias", false));
+  a.gated = r.keys.flag("mla_use_output_gate", false);
+  bool full_gate = false;
   Count heads = r.keys.size("linear_num_heads", 32), width = r.keys.size("linear_head_dim", 128);
   Count taps = r.keys.size("linear_conv_kernel_dim", 4);
   std::vector<Count> full, linear;
@@ -445,6 +448,8 @@ void read_kimi_linear(Reading& r) {
     heads = own.size("num_heads", heads);
     width = own.size("head_dim", width);
     taps = own.size("short_conv_kernel_size", taps);
+    full_gate = own.flag("use_full_rank_gate", false);
+    own.know({"gate_lower_bound"});
     full = layer_list(own, "full_attn_layers", layers, 1);
     linear = layer_list(own, "kda_layers", layers, 1);
     for (const json::Member& member : inside->members)
@@ -459,9 +464,13 @@ void read_kimi_linear(Reading& r) {
   const Count all = heads * width;
   Recurrence delta;
   delta.kind = Recurrence::Kind::kDelta;
-  delta.projections = {{"KQV", hidden, 3 * all}, {"forget-down", hidden, width}, {"forget-up", width, all},
-                       {"step", hidden, heads},  {"gate-down", hidden, width},   {"gate-up", width, all},
-                       {"Out", all, hidden}};
+  delta.projections = {
+      {"KQV", hidden, 3 * all}, {"forget-down", hidden, width}, {"forget-up", width, all}, {"step", hidden, heads}};
+  if (full_gate)
+    delta.projections.push_back({"gate", hidden, all});
+  else
+    delta.projections.insert(delta.projections.end(), {{"gate-down", hidden, width}, {"gate-up", width, all}});
+  delta.projections.push_back({"Out", all, hidden});
   delta.channels = 3 * all;
   delta.taps = taps;
   delta.heads = heads;
@@ -472,6 +481,8 @@ void read_kimi_linear(Reading& r) {
   Experts mixture =
       experts(r, r.keys.spelled({"num_local_experts", "num_experts"}),
               r.keys.spelled({"num_experts_per_tok", "num_experts_per_token"}), 256, 8, {inner, true, false});
+  mixture.latent = r.keys.size("routed_expert_hidden_size", 0, 0);
+  r.keys.know({"latent_moe_use_norm", "attn_res_block_size", "activation_situ_beta", "activation_situ_linear_beta"});
   mixture.shared = r.keys.count(r.keys.spelled({"n_shared_experts", "num_shared_experts"}), 1);
   mixture.shared_expert = {mixture.shared * inner, true, false};
   limit_groups(r, mixture, 1, 1, r.keys.spelled({"n_group", "num_expert_group"}));
@@ -493,7 +504,7 @@ void read_kimi_linear(Reading& r) {
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
   r.model.head.tied = false;  // whatever the file says
 }
 

@@ -85,7 +85,9 @@ void read_minimax_m3(Reading& r) {
   const Count layers = layers_of(r, "num_hidden_layers");
   Attention a = attention(r, hidden, kv_of(4, 128));
   a.qk_norm = QkNorm::kHead;
-  r.keys.know({"use_qk_norm", "qk_norm_type", "use_routing_bias", "use_gemma_norm", "index_local_blocks"});
+  a.gated = r.keys.flag("attention_output_gate", false);
+  r.keys.know({"use_qk_norm", "qk_norm_type", "use_routing_bias", "use_gemma_norm", "index_local_blocks",
+               "first_k_dense_replace", "num_mtp_modules", "num_nextn_predict_layers"});
   workload::Index index{r.keys.size("index_n_heads", 4), r.keys.size("index_head_dim", 128)};
   index.weighted = false;
   Count block = r.keys.size("index_block_size", 128), blocks = r.keys.size("index_topk_blocks", 16);
@@ -105,7 +107,7 @@ void read_minimax_m3(Reading& r) {
                   {"full_attention", "minimax_m3_sparse"});
   FeedForward dense = {r.keys.size("dense_intermediate_size", 12288), true, false};
   Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 128, 4,
-                      {sized(r, "intermediate_size"), true, false});
+                      {sized(r, r.keys.spelled({"intermediate_size", "moe_intermediate_size"})), true, false});
   e.expert.clamped = dense.clamped = r.keys.number("swiglu_limit", 7) > 0;
   e.shared = 1;
   e.shared_expert = {r.keys.size("shared_intermediate_size", 3072), true, false};
@@ -116,30 +118,6 @@ void read_minimax_m3(Reading& r) {
   const auto in_all = [](Count) { return true; };
   finish_four(r, hidden, types, four_kinds(a, picked, dense, e),
               mixture_layers(r, layers, marked_layers(r.keys, "moe_layer_freq", layers, in_all)));
-}
-
-void read_dots1(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  Attention a = attention(r, hidden, kv_of(32));
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kHead;
-  const Count span = window(r, 4096, false);
-  const Count full = r.keys.count("max_window_layers", 62);
-  const std::vector<std::string> types = layer_types(
-      r, "num_hidden_layers", layers,
-      [=](Count layer) { return span > 0 && layer >= full ? "sliding_attention" : "full_attention"; },
-      full_and_sliding());
-  const Count width = r.keys.size("moe_intermediate_size", 1408);
-  Experts e = experts(r, r.keys.spelled({"n_routed_experts", "num_local_experts"}), "num_experts_per_tok", 0, 0,
-                      {width, true, false});
-  e.shared = r.keys.count("n_shared_experts", 0);
-  e.shared_expert = {e.shared * width, true, false};
-  limit_groups(r, e, 1, 1);
-  Attention near = a;
-  reach_window(near, span);
-  finish_four(r, hidden, types, four_kinds(a, near, {sized(r, "intermediate_size"), true, false}, e),
-              after_first(r, layers, 0));
 }
 
 // A shared expert as wide as the others. Sizes are lists in published files, with one item for each layer.
@@ -165,20 +143,6 @@ void read_hunyuan_moe(Reading& r) {
   e.shared = 1;
   Block block = mixing(a);
   block.feed_forward = e;
-  finish_alike(r, hidden, layers, block);
-}
-
-// Norms behind the operators, and of all queries and all keys.
-void read_flex_olmo(Reading& r) {
-  const Count hidden = sized(r, "hidden_size");
-  const Count layers = layers_of(r, "num_hidden_layers");
-  Attention a = attention(r, hidden, kv_of(0));
-  bias_all(a, r.keys.flag("attention_bias", false));
-  a.qk_norm = QkNorm::kAll;
-  Block block = mixing(a);
-  block.post = true;
-  block.feed_forward = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 7, 5,
-                               {sized(r, "intermediate_size"), true, false});
   finish_alike(r, hidden, layers, block);
 }
 
@@ -278,11 +242,13 @@ void read_step3p5(Reading& r) {
   }
   const auto named_layer = among(listed);
   const bool names = which != nullptr;
-  Experts e = experts(r, r.keys.spelled({"moe_num_experts", "n_routed_experts", "num_local_experts"}),
+  const Count first = r.keys.count("first_k_dense_replace", 3);
+  Experts e = experts(r, r.keys.spelled({"moe_num_experts", "n_routed_experts", "num_local_experts", "num_experts"}),
                       r.keys.spelled({"moe_top_k", "num_experts_per_tok"}), 288, 8,
                       {r.keys.size("moe_intermediate_size", 1280), true, false});
-  e.shared = 1;
-  e.shared_expert = {r.keys.size(r.keys.spelled({"share_expert_dim", "share_expert_dims"}), 1280), true, false};
+  e.shared = r.keys.count("n_shared_experts", 1);
+  const Count shared = r.keys.size(r.keys.spelled({"share_expert_dim", "share_expert_dims"}), 1280);
+  e.shared_expert = {e.shared * shared, true, false};
   const bool bias = r.keys.flag("mlp_bias", false);
   e.shared_expert.biases = bias;
   std::vector<Block> kinds = four_kinds(a, near, {sized(r, "intermediate_size"), true, bias}, e);
@@ -295,7 +261,7 @@ void read_step3p5(Reading& r) {
                "use_rope_layers", "yarn_only_types", "zero_centered", "gating", "mtp_layer_types",
                "mtp_mlp_layer_types", "per_layer_config"});
   finish_four(r, hidden, types, kinds,
-              mixture_layers(r, layers, [=](Count layer) { return names ? named_layer(layer) : layer >= 3; }));
+              mixture_layers(r, layers, [=](Count layer) { return names ? named_layer(layer) : layer >= first; }));
   r.model.predicted_ahead = ahead;
 }
 

@@ -1,0 +1,12 @@
+# embed_families.cmake: -DFAMILIES=<folder> -DOUT=<file>: C++ that holds the documents of catalog/families/ as text.
+file(GLOB documents RELATIVE ${FAMILIES} ${FAMILIES}/*.yaml)
+list(SORT documents)
+set(text "#include \"orrery/formats/huggingface/families/family_texts.h\"\n\nnamespace orrery::formats::huggingface {\n\n")
+string(APPEND text "std::span<const std::pair<std::string_view, std::string_view>> family_texts() {\n")
+string(APPEND text "  static constexpr std::pair<std::string_view, std::string_view> all[] = {\n")
+foreach(document ${documents})
+  file(READ ${FAMILIES}/${document} content)
+  string(APPEND text "      {\"catalog/families/${document}\", R\"document(${content})document\"},\n")
+endforeach()
+string(APPEND text "  };\n  return all;\n}\n\n}  // namespace orrery::formats::huggingface\n")
+file(WRITE ${OUT} "${text}")
