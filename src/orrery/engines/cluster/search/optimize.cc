@@ -54,9 +54,9 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   const Incumbents::Mode mode = mode_of(objective, options);
   const std::size_t most = std::max<std::size_t>(1, options.top);
   Incumbents incumbents(objective, mode, most);
-  Counts counts;
+  Counts counts, guessed;  // plans that are met again are counted once, where they are met
   // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
-  bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, counts);
+  bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, guessed);
   bool stop = !all_groups || (options.any && !incumbents.all().empty());
   Groups groups(question, budget, options.threads);
   if (!stop) all_groups = groups.find();
@@ -104,7 +104,7 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
 
   base::Certificate& proof = result.certificate;
   if (!options.any) proof.space = domain.count();
-  proof.evaluated = counts.evaluated;
+  proof.evaluated = counts.evaluated > 0 ? counts.evaluated : guessed.evaluated;
   proof.pruned = {{"bound", counts.bound}, {"capacity", counts.capacity}, {"limit", counts.limit}};
   proof.optimal = result.finished;
   if (result.best.empty()) {

@@ -204,7 +204,7 @@ std::string specs_text(const machine::Storage& storage, const nest::SparseStorag
   spec("Data word bits", std::to_string(storage.word_bits));
   spec("Data block size", std::to_string(storage.block_size));
   spec("Metadata storage width(bits)", std::to_string(sparse.metadata_width_bits));
-  spec("Metadata storage depth", fmt::format("{:.0f}", depth));
+  spec("Metadata storage depth", sparse.metadata_width_bits > 0 ? fmt::format("{:.0f}", depth) : "-");
   spec("Cluster size", std::to_string(storage.cluster_size));
   spec("Instances", mesh(storage.instances, storage.mesh_x, storage.mesh_y));
   spec("Shared bandwidth", rate(storage.shared_words_per_cycle));
