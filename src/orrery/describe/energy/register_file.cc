@@ -10,7 +10,7 @@
 namespace orrery::energy {
 namespace {
 
-constexpr double kMostWords = 1 << 20;
+constexpr double kMostWords = 1LL << 40, kUsual = 1 << 20;
 
 std::optional<double> positive(const Query& query, std::string_view name) {
   const Value* value = find(query.attributes, name);
@@ -53,7 +53,7 @@ Answer RegisterFile::estimate(const Query& query) const {
   auto width = positive(query, "width");
   if (fifo && !width) width = positive(query, "datawidth");
   if (!depth || !width)
-    return Refusal{fmt::format("needs `{}`, a whole number from 1 to {}", depth ? "width" : "depth", kMostWords)};
+    return Refusal{fmt::format("needs `{}`, a whole number from 1 to {:.0f}", depth ? "width" : "depth", kMostWords)};
   const bool access =
       among(query.action, {"read", "write", "update", "access"}) || (fifo && among(query.action, {"push", "pop"}));
   const bool leak = query.action == "leak" || query.action == "idle";
@@ -90,6 +90,9 @@ Answer RegisterFile::estimate(const Query& query) const {
   figure.source = fmt::format("{:.0f} x [{}], {:.0f} x [{}]", rows, figure.source, looks, one.source);
   if (query.class_name == "storage") figure.source += "; a storage of at most 128 words of 32 bit, taken as registers";
   figure.beyond.clear();  // rows of many registers are what this is
+  if (*depth > kUsual || *width > kUsual)
+    figure.beyond.push_back(
+        fmt::format("{:.0f} words of {:.0f} bit; register files have up to {:.0f}", *depth, *width, kUsual));
   return figure;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "orrery/base/diagnostics/plausible.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/formats/amped/inverse_rules.h"
 #include "orrery/formats/amped/unit_value.h"
@@ -142,6 +143,7 @@ class Resolver {
     out_.quantities.*quantity.field = number;
     out_.keep[i] = true;
     out_.where[i] = node.where;
+    doubt(quantity, number, node.where);
     return true;
   }
 
@@ -172,6 +174,14 @@ class Resolver {
   Resolved out_;
 
  private:
+  void doubt(const equations::Quantity& quantity, double number, const base::Location& where) {
+    const std::string name(quantity.name);
+    if (name.find("bandwidth") != std::string::npos)
+      base::doubt(base::HardwareFigure::kLinkBandwidth, number / 8, name, where, found_);
+    else if (name == "memory_capacity")
+      base::doubt(base::HardwareFigure::kMemory, number, name, where, found_);
+  }
+
   void add_other(const Parameter& parameter, const Category& category, const LookupTables& tables) {
     if (!is_parameter(parameter.name)) return;
     Other other{parameter.category, parameter.name, "", parameter.description};

@@ -215,7 +215,7 @@ class Reader {
     }
     model.training_sequence = keys_->optional_size("_sequence");  // ours: tokens of a sequence in training
     model.dropout = drops();
-    check_value_types(*object_, options_.ignored, found());
+    check_value_types(*object_, keys_->read(), options_.ignored, found());
     check_activations(*object_, options_.ignored, found());
     widths_ = read_widths(*object_, outer_, options_.ignored, options_.outside == Outside::kWarned, found());
     keys_->report_missing(family_->model_type);

@@ -1,7 +1,9 @@
-// Types of the values of a config.json that are no sizes: names, lists of names, probabilities. Sizes and switches are
-// checked where they are read.
+// Types of the values of a config.json that no getter asks for: names, lists of names, probabilities, and what is known
+// but not used. Sizes and switches are checked where they are read.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +14,10 @@
 
 namespace orrery::formats::huggingface {
 
-// Finds O0903, values of a wrong type in `object`; keys in `ignored` pass, and null always does.
-void check_value_types(const json::Node& object, const std::vector<std::string>& ignored, base::Diagnostics& found);
+// Finds O0903, values of a wrong type in `object`, where none is said yet; `read` are keys that a family knows. Keys in
+// `ignored` pass, and null always does.
+void check_value_types(const json::Node& object, const std::set<std::string, std::less<>>& read,
+                       const std::vector<std::string>& ignored, base::Diagnostics& found);
 
 // Probabilities of dropout: of what passes between blocks, and of attention's scores. Fused attention draws the
 // latter's masks on chip, so that they matter where scores go through memory.

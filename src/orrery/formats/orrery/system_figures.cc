@@ -15,7 +15,8 @@ std::vector<Figure> accelerator_figures(cluster::System& system) {
   machine::Accelerator& chip = system.accelerator;
   return {
       {"memory", Unit::kBytes, kPositive, &chip.memory_bytes, "of an accelerator", kMemory, true},
-      {"on_chip_memory", Unit::kBytes, kPositive, &chip.on_chip_bytes, "that all units share: a cache or a scratchpad"},
+      {"on_chip_memory", Unit::kBytes, kPositive, &chip.on_chip_bytes, "that all units share: a cache or a scratchpad",
+       kOnChipMemory},
       {"memory_bandwidth", Unit::kBytesPerSecond, kPositive, &chip.memory_bytes_per_s, "of that memory",
        kMemoryBandwidth, true},
       {"memory_efficiency", Unit::kNone, kShare, &chip.memory_efficiency, "share of the bandwidth that is reached"},

@@ -80,6 +80,7 @@ MappedLayer evaluate_layer(const LayerQuestion& question, const nest::Mapping& m
       const nest::Model model(layer.einsum, layer.chip, options, layer.reuse);
       nest::SparseEvaluation cost = sparse_cost(*sparse, model, mapping, places);
       layer.optimum.evaluation = cost.evaluation;
+      cost.design = question.sparse;
       layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(cost));
     }
   } catch (const base::OverflowError&) {

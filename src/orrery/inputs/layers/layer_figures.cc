@@ -22,10 +22,14 @@ LayerFigures figures_of(const MappedLayer& layer) {
   LayerFigures out;
   out.seconds = cycles * layer.chip.cycle_seconds;
   if (out.seconds > 0) out.power_w = cost.energy_pj * 1e-12 / out.seconds;
-  double words = 0;
-  for (const nest::DataspaceCost& one : port.dataspaces)
-    words += static_cast<double>(one.reads) + static_cast<double>(one.fills) + static_cast<double>(one.updates);
-  const double bytes = words * static_cast<double>(port.utilized_instances) * outermost.word_bits / 8;
+  double bits = 0;
+  for (std::size_t s = 0; s < port.dataspaces.size(); ++s) {
+    const nest::DataspaceCost& one = port.dataspaces[s];
+    const base::Count own = layer.einsum.dataspaces[s].bits;
+    bits += (static_cast<double>(one.reads) + static_cast<double>(one.fills) + static_cast<double>(one.updates)) *
+            static_cast<double>(own > 0 ? own : outermost.word_bits);
+  }
+  const double bytes = bits * static_cast<double>(port.utilized_instances) / 8;
   if (bytes > 0) out.operations_per_byte = static_cast<double>(cost.compute.operations) / bytes;
   const double moving = port.throttle < 1 ? static_cast<double>(port.cycles) / cycles : 0;
   out.roofline_share = std::min(1.0, std::max(cost.utilization, moving));

@@ -112,7 +112,9 @@ void answer(const MapOptions& options, const LayerQuestion& question, const std:
   if (question.sparse) {
     nest::SparseOptimum found = nest::optimize_sparse(model, *question.sparse, space, layer.objective, limits);
     layer.optimum = std::move(found.optimum);
-    if (found.sparse) layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found.sparse));
+    if (!found.sparse) return;
+    found.sparse->design = question.sparse;
+    layer.sparse = std::make_shared<const nest::SparseEvaluation>(std::move(*found.sparse));
     return;
   }
   if (options.factors == nest::Factors::kPadded) {

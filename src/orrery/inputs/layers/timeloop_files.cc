@@ -30,7 +30,7 @@ std::vector<OutputFile> timeloop_files(const MappedLayer& layer, bool compat) {
   const nest::Evaluation& cost = layer.optimum.evaluation;
   return {{"map.yaml", padded_text(layer) + timeloop::write_mapping_yaml(layer.einsum, layer.chip, mapping)},
           {"map.txt", timeloop::map_text(layer.einsum, layer.chip, mapping, cost)},
-          {"stats.txt", timeloop::stats_text(layer.einsum, layer.chip, cost, compat)}};
+          {"stats.txt", timeloop::stats_text(layer.einsum, layer.chip, cost, compat, layer.sparse.get())}};
 }
 
 std::vector<OutputFile> energy_files(const std::vector<energy::EstimatedComponent>& components) {

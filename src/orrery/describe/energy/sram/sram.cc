@@ -66,6 +66,12 @@ SramDescription description(const Attributes& attributes) {
   return memory;
 }
 
+// `depth: 0`, as chips have it where a level is left out.
+bool empty(const Attributes& attributes) {
+  const Value* depth = find(attributes, "depth");
+  return depth != nullptr && number(*depth) == 0.0;
+}
+
 bool changes(const Attributes& arguments, std::string_view name) {
   const Value* value = find(arguments, name);
   if (!value) return true;
@@ -107,6 +113,14 @@ std::optional<double> Sram::accuracy(const Query& query) const {
 Answer Sram::estimate(const Query& query) const {
   try {
     const Wanted what = wanted(query);
+    if (empty(query.attributes)) {
+      Figure nothing;
+      nothing.accuracy_percent = accuracy_percent_;
+      nothing.estimator = name_;
+      nothing.basis = Basis::kAssumed;
+      nothing.source = "a memory of no words: nothing is built";
+      return nothing;
+    }
     const SramDescription memory = description(query.attributes);
     const SramRequest asked = request(memory);
     Figure figure;

@@ -54,9 +54,9 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   const Incumbents::Mode mode = mode_of(objective, options);
   const std::size_t most = std::max<std::size_t>(1, options.top);
   Incumbents incumbents(objective, mode, most);
-  Counts counts;
+  Counts counts, guessed;
   // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
-  bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, counts);
+  bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, guessed);
   bool stop = !all_groups || (options.any && !incumbents.all().empty());
   Groups groups(question, budget, options.threads);
   if (!stop) all_groups = groups.find();
@@ -104,7 +104,11 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
 
   base::Certificate& proof = result.certificate;
   if (!options.any) proof.space = domain.count();
+  // The search meets the plans that it began with again, or excludes them.
   proof.evaluated = counts.evaluated;
+  if (!result.finished || counts.evaluated == 0) proof.evaluated += guessed.evaluated;
+  if (proof.space > 0 && static_cast<double>(proof.evaluated) > proof.space)
+    proof.evaluated = static_cast<std::uint64_t>(proof.space);
   proof.pruned = {{"bound", counts.bound}, {"capacity", counts.capacity}, {"limit", counts.limit}};
   proof.optimal = result.finished;
   if (result.best.empty()) {

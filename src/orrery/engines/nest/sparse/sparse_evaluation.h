@@ -1,6 +1,7 @@
 // What a mapping costs on hardware that knows zeros. Plain data, filled by engines/nest/sparse/sparse_model.h.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "orrery/engines/nest/model/evaluation.h"
 
 namespace orrery::nest {
+
+struct SparseDesign;  // engines/nest/sparse/sparse_design.h
 
 // Accesses of one kind: those that happen, those that are gated (their time passes, their energy is saved) and those
 // that are skipped. What is skipped farther out never gets here and is none of them.
@@ -29,6 +32,8 @@ struct SparseUse {
   std::string format;                                  // "UOP CP", outermost rank first; empty: every word, no metadata
   double share = 1;                                    // of the instances in use, those that hold such a tile
   double density = 1;                                  // of such a tile, on average
+  base::Count dense_words = 0;  // of the tile, zeros counted
+  base::Count dense_reads = 0, dense_fills = 0, dense_updates = 0;
   base::Count most_words = 0, most_metadata_bits = 0;  // that one instance holds
   std::vector<RankCount> most_units;
   SplitCount reads, fills, updates;
@@ -47,6 +52,7 @@ struct SparseEvaluation {
   Evaluation evaluation;                     // with the accesses, cycles and energies that remain
   std::vector<std::vector<SparseUse>> uses;  // [level][dataspace]
   SparseCompute compute;
+  std::shared_ptr<const SparseDesign> design;  // that was priced; null where whoever asked has it
 };
 
 // Why a mapping cannot run on a sparse design.

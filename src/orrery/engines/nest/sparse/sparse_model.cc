@@ -174,7 +174,10 @@ class Account {
       here.share = tile.share;
       here.density = tile.density();
       here.most_words = tile.most_words;
-      here.reads.actual = dense.reads, here.fills.actual = dense.fills, here.updates.actual = dense.updates;
+      here.dense_words = tile.mold.words;
+      here.reads.actual = here.dense_reads = dense.reads;
+      here.fills.actual = here.dense_fills = dense.fills;
+      here.updates.actual = here.dense_updates = dense.updates;
       const TensorFormat* const format = storage(level).format(s);
       if (format == nullptr) continue;
       here.format = format->name();

@@ -150,7 +150,22 @@ Count ConfigKeys::assumed(std::string_view key, Count absent) {
   return absent;
 }
 
+// Of experts, null may stand for none as well as for what the class has.
+void ConfigKeys::refuse_null(std::string_view key, Count absent) {
+  const bool experts = key.find("expert") != std::string_view::npos || key.find("top_k") != std::string_view::npos ||
+                       key.find("topk") != std::string_view::npos || key == "moe_intermediate_size";
+  const json::Member* member = object_.find(key);
+  if (!experts || key.find("group") != std::string_view::npos || absent == 0 || member == nullptr ||
+      !member->value.is_null())
+    return;
+  read_.emplace(key);
+  found_.error("O0903", fmt::format("`{}` must be a whole number, but is null", key), member->value.where)
+      .label("a whole number")
+      .hint("write the number, or leave the key out for what the family's class has");
+}
+
 Count ConfigKeys::size(std::string_view key, Count absent) {
+  refuse_null(key, absent);
   return size(key, absent, absent);
 }
 
@@ -166,6 +181,7 @@ std::optional<Count> ConfigKeys::optional_size(std::string_view key) {
 }
 
 Count ConfigKeys::count(std::string_view key, Count absent) {
+  refuse_null(key, absent);
   const Node* node = value(key);
   return node == nullptr ? assumed(key, absent) : whole(key, *node, 0).value_or(absent);
 }

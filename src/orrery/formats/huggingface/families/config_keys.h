@@ -47,7 +47,8 @@ class ConfigKeys {
   // Of a type that shares its reader with others: what its class has in place of the reader's own defaults.
   void own_sizes(const std::vector<std::pair<std::string_view, long>>& sizes) { own_ = &sizes; }
 
-  // Sizes are whole numbers of 1 or more; null is absent, unless `null` says what it means.
+  // Sizes are whole numbers of 1 or more; null is absent, unless `null` says what it means; of
+  // experts it is refused where the class has some.
   base::Count required(std::string_view key);  // 0 where it is missing, which `report_missing` says
   base::Count size(std::string_view key, base::Count absent);
   base::Count size(std::string_view key, base::Count absent, base::Count null);
@@ -72,6 +73,7 @@ class ConfigKeys {
  private:
   std::optional<base::Count> whole(std::string_view key, const json::Node& node, base::Count least);
   std::string_view another_name(std::string_view key) const;
+  void refuse_null(std::string_view key, base::Count absent);
   void refuse_type(std::string_view key, std::string_view wanted, const json::Node& node);
 
   const json::Node& object_;

@@ -45,6 +45,10 @@ class Estimates : public PriceSource {
   void no_action(const std::string& component, std::string_view what, ActionNames) override {
     ORRERY_CHECK(false, fmt::format("`{}` of `{}` has not been estimated", what, component));
   }
+  double instead_of(const std::string& component, std::string_view what, ActionNames names) override {
+    no_action(component, what, names);
+    return 0;
+  }
 
  private:
   std::map<std::string_view, const energy::EstimatedComponent*, std::less<>> by_name_;

@@ -13,6 +13,7 @@
 #include "orrery/formats/timeloop/architecture/level_builder.h"
 #include "orrery/formats/timeloop/expressions/expression.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
+#include "orrery/formats/timeloop/expressions/unit_mistake.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -250,13 +251,17 @@ Architecture read_architecture(const yaml::Node& architecture, const Scope& vari
       result.chip.cycle_seconds = kOldClockSeconds;
     }
   } else {
+    constexpr std::string_view kClock = "global_cycle_seconds";
     yaml::Node name;
     name.kind = yaml::Node::Kind::kScalar;
-    name.scalar = "global_cycle_seconds";
+    name.scalar = kClock;
     name.where = architecture.where;
-    const yaml::Node* written = innermost.find("global_cycle_seconds");
-    const base::Location where = written != nullptr && written->where.known() ? written->where : architecture.where;
-    if (const auto seconds = as_number(name, innermost.scope, "global_cycle_seconds", found)) {
+    if (const yaml::Node* written = innermost.scope.node_of(kClock); written != nullptr && written->where.known()) {
+      name.where = written->where;
+      if (unit_mistake(written->scalar, kClock)) name.scalar = written->scalar;
+    }
+    const base::Location where = name.where;
+    if (const auto seconds = as_number(name, innermost.scope, kClock, found)) {
       if (*seconds > 0 && std::isfinite(*seconds)) {
         result.chip.cycle_seconds = *seconds;
         base::doubt(base::HardwareFigure::kClock, 1 / *seconds, "1 / global_cycle_seconds", where, found);

@@ -131,6 +131,7 @@ class EnergyTable : public PriceSource {
       if (energy) prices.add(name->scalar, destinations(action), *energy);
     }
     actions_ = prices.actions();
+    dearest_ = prices.dearest();
     return prices;
   }
 
@@ -147,6 +148,19 @@ class EnergyTable : public PriceSource {
                                     table_.use(component)->where);
     diagnostic.note(fmt::format("looked for {}", quoted_list(wanted)));
     suggest(diagnostic, what, actions_, "the entry has");
+  }
+
+  // As Timeloop, which keeps the largest of an entry's energies for its accesses until one has its own.
+  double instead_of(const std::string& component, std::string_view what, ActionNames names) override {
+    if (!dearest_) no_action(component, what, names);
+    if (!dearest_ || !complete_) return 0;
+    found_
+        .warning("O0603",
+                 fmt::format("the ERT prices no `{}` of `{}`: its `{}` stands for it, the dearest of its actions", what,
+                             component, dearest_->first),
+                 table_.use(component)->where)
+        .hint(fmt::format("add an action `{}` with its energy", what));
+    return dearest_->second;
   }
 
   void warn_unused(const std::vector<std::string>& components) {
@@ -167,6 +181,7 @@ class EnergyTable : public PriceSource {
   Table table_;
   bool complete_ = true;              // of the component asked for last: all its actions could be read
   std::vector<std::string> actions_;  // its actions
+  std::optional<std::pair<std::string, double>> dearest_;
 };
 
 std::vector<std::string> component_names(const machine::Chip& chip) {

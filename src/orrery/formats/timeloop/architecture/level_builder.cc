@@ -226,8 +226,11 @@ void read_capacity(const Component& component, const Attributes& attributes, mac
   const auto entries = attributes.count(entries_node, "entries", 0);
   const auto depth = attributes.count(depth_node, "depth", 0);
   if (entries_node != nullptr) {
-    storage.capacity_words = entries;
-    storage.capacity_where = entries_node->where;
+    // What `--set` says of the depth counts, whatever the file says of entries.
+    const auto set = [](const yaml::Node* node) {
+      return node != nullptr && node->where.file != nullptr && node->where.file->name == "<--set>";
+    };
+    const bool depth_counts = set(depth_node) && !set(entries_node);
     Count from_depth = 0;
     const bool overflows = depth && __builtin_mul_overflow(*depth, storage.block_size, &from_depth);
     if (entries && depth && (overflows || from_depth != *entries)) {
@@ -237,10 +240,14 @@ void read_capacity(const Component& component, const Attributes& attributes, mac
                    fmt::format("`{}` has {} entries, but its depth and width make {}", component.name, *entries, made),
                    entries_node->where)
           .also(depth_node->where, "the depth")
-          .note(fmt::format("depth {} * {} words a row {} {} words; `entries` counts", *depth, storage.block_size,
-                            overflows ? "make" : "=", made));
+          .note(fmt::format("depth {} * {} words a row {} {} words; `{}` counts", *depth, storage.block_size,
+                            overflows ? "make" : "=", made, depth_counts ? "--set" : "entries"));
     }
-    return;
+    if (!depth_counts) {
+      storage.capacity_words = entries;
+      storage.capacity_where = entries_node->where;
+      return;
+    }
   }
   if (depth_node != nullptr) {
     storage.capacity_where = depth_node->where;

@@ -32,6 +32,16 @@ std::vector<std::string> Prices::actions() const {
   return names;
 }
 
+std::optional<std::pair<std::string, double>> Prices::dearest() const {
+  std::optional<std::pair<std::string, double>> most;
+  for (const auto& [name, entries] : energies_) {
+    if (std::find(kLeakNames.begin(), kLeakNames.end(), name) != kLeakNames.end()) continue;
+    for (const auto& [count, energy] : entries)
+      if (!most || energy > most->second) most = {name, energy};
+  }
+  return most;
+}
+
 void apply_prices(PriceSource& source, machine::Chip& chip) {
   for (machine::Storage& storage : chip.storages) {
     const bool has = source.has(storage.name);
@@ -48,8 +58,8 @@ void apply_prices(PriceSource& source, machine::Chip& chip) {
     }
     const auto demand = [&](std::string_view what, ActionNames names) -> double {
       const auto energy = prices.find(names);
-      if (!energy && storage.capacity_words != base::Count{0}) source.no_action(storage.name, what, names);
-      return energy.value_or(0);
+      if (energy || storage.capacity_words == base::Count{0}) return energy.value_or(0);
+      return source.instead_of(storage.name, what, names);
     };
     storage.energy.read_pj = demand("read", kReadNames);
     storage.energy.write_pj = demand("write", kWriteNames);

@@ -26,7 +26,8 @@ inline constexpr auto kWriteNames =
     std::to_array<std::string_view>({"random_fill", "random_write", "fill", "write", "access"});
 inline constexpr auto kUpdateNames =
     std::to_array<std::string_view>({"random_update", "random_write", "update", "write", "access"});
-inline constexpr auto kComputeNames = std::to_array<std::string_view>({"random_compute", "compute", "mac_random"});
+inline constexpr auto kComputeNames =
+    std::to_array<std::string_view>({"random_compute", "compute", "mac_random", "mult_random", "mac", "mult"});
 inline constexpr auto kLeakNames = std::to_array<std::string_view>({"leak"});
 
 // Energies of one component, in pJ.
@@ -39,6 +40,8 @@ class Prices {
   std::optional<double> find(ActionNames names) const;
   std::map<std::string, std::map<base::Count, double>> by_destinations() const;
   std::vector<std::string> actions() const;
+  // The action with the largest energy, leakage apart; nothing: there is none.
+  std::optional<std::pair<std::string, double>> dearest() const;
 
  private:
   std::map<std::string, std::vector<std::pair<base::Count, double>>, std::less<>> energies_;
@@ -51,9 +54,11 @@ class PriceSource {
   // Whether it has an entry of that component.
   virtual bool has(const std::string& component) = 0;
   virtual Prices prices(const std::string& component) = 0;
-  // What is to be said when an entry, or an action of an entry, lacks that the model needs.
+  // What is to be said when an entry, or an action of an entry, lacks that the model needs; of a storage's action, what
+  // stands for it.
   virtual void no_entry(const std::string& component, const base::Location& where) = 0;
   virtual void no_action(const std::string& component, std::string_view what, ActionNames names) = 0;
+  virtual double instead_of(const std::string& component, std::string_view what, ActionNames names) = 0;
 };
 
 // Gives every level of `chip` its energies. A storage that can hold nothing needs none; one whose energy the user gave

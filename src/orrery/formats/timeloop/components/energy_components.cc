@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <tuple>
 
+#include "orrery/describe/energy/technology.h"
 #include "orrery/describe/machine/fan_out_name.h"
 #include "orrery/formats/timeloop/architecture/architecture_forms.h"
 #include "orrery/formats/timeloop/architecture/clock.h"
@@ -125,6 +127,7 @@ class Builder {
     to.attributes = settled(*frame, found_);
     if (!options_.defects.charge_fan_outs) take_other_names(to.attributes);
     if (!made) take_clock(*frame, to.attributes);
+    if (!made && !is_technology(*frame, to.attributes)) return {std::nullopt, false};
     if (made) {
       for (const char* key : {"width", "depth", "datawidth"}) to.attributes.insert_or_assign(key, Count{1});
       to.attributes.insert_or_assign("technology", Count{-1});
@@ -152,6 +155,25 @@ class Builder {
   // One place for what holds for all components, so that it is said once.
   base::Location first_place() const {
     return architecture_.flat->components.empty() ? base::Location() : architecture_.flat->components.front().where;
+  }
+
+  // False, with an error at the attribute, where `technology` begins as a length and is none in nm: then no estimator
+  // knows it, whatever the class. The error is said once for all components that inherit it.
+  bool is_technology(const AttributeFrame& frame, const Attributes& attributes) {
+    const energy::Value* value = energy::find(attributes, "technology");
+    const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+    if (text == nullptr || text->empty() || !std::isdigit(static_cast<unsigned char>(text->front())) ||
+        energy::node_nm(*value))
+      return true;
+    const yaml::Node* node = frame.find("technology");
+    if (node == nullptr) node = frame.scope.node_of("technology");
+    const base::Location where = node != nullptr ? node->where : first_place();
+    if (!technologies_.emplace(where.line, where.column, *text).second) return false;
+    const std::size_t end = text->find_first_not_of("0123456789.");
+    found_.error("O1201", fmt::format("`technology` is `{}`, no length in nm", *text), where)
+        .note("no estimator knows it, of whatever class")
+        .hint(fmt::format("write it in nm, such as `{}nm`", end == 0 ? "45" : text->substr(0, end)));
+    return false;
   }
 
   // What a description before version 0.4 calls `latency`, or leaves out.
@@ -299,6 +321,7 @@ class Builder {
   const energy::EstimateOptions& options_;
   bool energies_required_ = true;
   base::Diagnostics& found_;
+  std::set<std::tuple<int, int, std::string>> technologies_;  // that were refused, and where they stand
 };
 
 // Components of one class share its faults, and layers of a model share everything.

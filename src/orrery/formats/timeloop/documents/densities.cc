@@ -58,7 +58,12 @@ class Reader {
     if (std::find(distributions().begin(), distributions().end(), name) == distributions().end()) {
       base::Diagnostic& error =
           found_.error("O0407", fmt::format("`{}` is not a distribution of nonzeros", name), kind->where);
-      suggest(error, name, distributions(), "distributions");
+      if (name.find("real") != std::string::npos || name.find("actual") != std::string::npos)
+        error.hint(
+            "where the nonzeros are is read from a file: `{distribution: table, file: A.mtx}`, in Matrix Market's "
+            "coordinates or a line of whole numbers for each");
+      else
+        suggest(error, name, distributions(), "distributions");
       return {};
     }
     static const std::vector<std::string> kKeys = {"distribution", "density", "workload_tensor_size"};

@@ -344,7 +344,10 @@ class SparseDocumentReader {
           error.note(
               "Sparseloop defines gating and skipping in time; in space, instances without work would take that of "
               "others, and with it change which of them share a read");
-        error.hint("`type` is `gating` or `skipping`");
+        error.hint(
+            name.find("position") == std::string::npos
+                ? "`type` is `gating` or `skipping`"
+                : "the places of a tensor's own zeros are skipped by its `representation_format`; leave this out");
         continue;
       }
       nest::AccessSaving saving;
@@ -366,7 +369,14 @@ class SparseDocumentReader {
   void read_follower(const yaml::Node& node, nest::AccessSaving& saving) {
     const auto target = tensor(node.find("target"), node.where);
     const yaml::Node* leaders = node.find("condition_on");
-    if (leaders == nullptr || !leaders->is_sequence() || leaders->items.empty()) {
+    if (leaders != nullptr && leaders->is_sequence() && leaders->items.empty()) {
+      found_
+          .error("O2028", "the list `condition_on` is empty: it names the tensors whose zeros save the accesses",
+                 leaders->where)
+          .hint("what a tensor's own zeros save is said by its `representation_format`; leave this entry out");
+      return;
+    }
+    if (leaders == nullptr || !leaders->is_sequence()) {
       found_.error("O2028", "an action optimisation has no list `condition_on`", node.where)
           .hint("write `{target: B, condition_on: [A]}`: accesses to B are left out where A is zero");
       return;

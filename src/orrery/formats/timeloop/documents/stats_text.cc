@@ -5,56 +5,55 @@
 #include "orrery/formats/timeloop/documents/stats_text.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "orrery/engines/nest/sparse/sparse_evaluation.h"
+#include "orrery/formats/timeloop/documents/sparse_stats_text.h"
+#include "orrery/formats/timeloop/documents/stats_lines.h"
+
 namespace orrery::formats::timeloop {
 namespace {
 
 using base::Count;
-using Sum = __int128;  // of counts, which may exceed a count
-
-std::string fixed(double value) {
-  return fmt::format("{:.2f}", value);
-}
 std::string optional_fixed(const std::optional<double>& value) {
   return value ? fixed(*value) : "-";
-}
-
-// "        Size                            : 1"
-std::string line(int indent, int width, std::string_view name, std::string_view value) {
-  return fmt::format("{}{:<{}}: {}\n", std::string(indent, ' '), name, width, value);
-}
-
-std::string section(int indent, std::string_view title) {
-  const std::string space(indent, ' ');
-  return fmt::format("{}{}\n{}{}\n", space, title, space, std::string(title.size(), '-'));
-}
-
-std::string level_head(std::size_t number, std::string_view name) {
-  return section(0, fmt::format("Level {}", number)) + fmt::format("=== {} ===\n\n", name);
-}
-
-std::string mesh(Count instances, Count x, Count y) {
-  return fmt::format("{} ({}*{})", instances, x, y);
 }
 
 Sum accesses(const nest::DataspaceCost& cost) {
   return Sum{cost.reads} + cost.fills + cost.updates;
 }
 
-// Words read, filled and updated at a level, all instances.
-Sum scalar_accesses(const nest::StorageCost& cost) {
-  Sum sum = 0;
-  for (const nest::DataspaceCost& dataspace : cost.dataspaces)
-    if (dataspace.kept) sum += accesses(dataspace) * cost.utilized_instances;
-  return sum;
+// Words read, filled and updated at a level, all instances, each dataspace by itself; of sparse tensors those of the
+// dense problem.
+std::vector<Sum> scalar_accesses(const nest::Evaluation& evaluation, const nest::SparseEvaluation* sparse,
+                                 std::size_t level) {
+  const nest::StorageCost& cost = evaluation.storages[level];
+  std::vector<Sum> words(cost.dataspaces.size(), 0);
+  for (std::size_t s = 0; s < words.size(); ++s) {
+    if (!cost.dataspaces[s].kept) continue;
+    words[s] = accesses(cost.dataspaces[s]) * cost.utilized_instances;
+    if (sparse == nullptr) continue;
+    const nest::SparseUse& use = sparse->uses[level][s];
+    words[s] = static_cast<Sum>(static_cast<double>(cost.utilized_instances) * use.share *
+                                static_cast<double>(Sum{use.dense_reads} + use.dense_fills + use.dense_updates));
+  }
+  return words;
+}
+Sum sum_of(const std::vector<Sum>& words) {
+  return std::accumulate(words.begin(), words.end(), Sum{0});
 }
 
-bool shown(const nest::StorageCost& cost) {
-  return cost.energy_pj != 0 || scalar_accesses(cost) != 0;
+// Bytes that so many values of each dataspace have in a storage.
+double bytes_of(const workload::Einsum& einsum, const std::vector<Sum>& words, int word_bits) {
+  double bits = 0;
+  for (std::size_t s = 0; s < words.size(); ++s)
+    bits += static_cast<double>(words[s]) *
+            static_cast<double>(einsum.dataspaces[s].bits > 0 ? einsum.dataspaces[s].bits : word_bits);
+  return bits / 8;
 }
 
 std::string compute_text(const machine::Compute& compute, const nest::ComputeCost& cost) {
@@ -188,18 +187,14 @@ std::string network_text(std::size_t number, const workload::Einsum& einsum, con
   return out + "\n";
 }
 
-// Words of every dataspace (or of the outputs), as much of each as the outermost storage that keeps it
-// holds: all of it, unless a fused layer's dataspace never leaves the chip.
-Count compulsory_words(const workload::Einsum& einsum, const nest::Evaluation& evaluation, bool only_outputs) {
-  Count sum = 0;
-  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
-    if (only_outputs && !einsum.dataspaces[s].read_write) continue;
-    Count held = 0;
+// Words of every dataspace, as much of each as the outermost storage that keeps it holds: all of it, unless a fused
+// layer's dataspace never leaves the chip.
+std::vector<Sum> compulsory_words(const workload::Einsum& einsum, const nest::Evaluation& evaluation) {
+  std::vector<Sum> words(einsum.dataspaces.size(), 0);
+  for (std::size_t s = 0; s < words.size(); ++s)
     for (const nest::StorageCost& level : evaluation.storages)
-      if (level.dataspaces[s].kept) held = level.dataspaces[s].tile_words;
-    sum = base::checked_add(sum, held);
-  }
-  return sum;
+      if (level.dataspaces[s].kept) words[s] = level.dataspaces[s].tile_words;
+  return words;
 }
 
 double area_mm2(const machine::Chip& chip) {
@@ -223,63 +218,82 @@ std::size_t name_column(const machine::Chip& chip) {
   return longest + 1;
 }
 
-}  // namespace
-
-std::string stats_text(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Evaluation& evaluation,
-                       bool compat_area) {
-  const std::vector<std::size_t> networks = by_name(chip);
-  std::string out = section(0, "Buffer and Arithmetic Levels");
-  if (evaluation.compute.energy_pj != 0) out += compute_text(chip.compute, evaluation.compute);
-  for (std::size_t i = 0; i < chip.storages.size(); ++i)
-    if (shown(evaluation.storages[i])) out += storage_text(i + 1, einsum, chip, evaluation.storages[i]);
-
-  out += section(0, "Networks");
-  for (std::size_t i = 0; i < networks.size(); ++i)
-    out += network_text(i, einsum, chip, chip.networks[networks[i]], evaluation.networks[networks[i]]);
-  out += "\n";
-
-  const Count computes = evaluation.compute.operations;
-  const Count reductions = computes - compulsory_words(einsum, evaluation, true);
-  const double operations = static_cast<double>(computes) + static_cast<double>(reductions);
-  const Count required = compulsory_words(einsum, evaluation, false);
-  const auto intensity = [&](Sum words, int word_bits) {
-    return operations / (static_cast<double>(words) * word_bits / 8);
+std::string intensity_text(const workload::Einsum& einsum, const machine::Chip& chip,
+                           const nest::Evaluation& evaluation, const nest::SparseEvaluation* sparse) {
+  const std::vector<Sum> required = compulsory_words(einsum, evaluation);
+  const Sum computes = evaluation.compute.operations;
+  Sum reductions = computes;
+  for (std::size_t s = 0; s < required.size(); ++s)
+    if (einsum.dataspaces[s].read_write) reductions -= required[s];
+  const auto count = [](std::string_view name, Sum value) { return line(4, 40, name, fmt::format("{}", value)); };
+  const auto per_byte = [&](std::string_view name, const std::vector<Sum>& words, int word_bits) {
+    return line(4, 40, name, fixed(static_cast<double>(computes + reductions) / bytes_of(einsum, words, word_bits)));
   };
-  out += section(0, "Operational Intensity Stats");
-  out += line(4, 40, "Total elementwise ops", std::to_string(computes));
-  out += line(4, 40, "Total reduction ops", std::to_string(reductions));
-  out += line(4, 40, "Total ops", fmt::format("{}", Sum{computes} + reductions));
-  out += line(4, 40, "Total memory accesses required", std::to_string(required));
-  out += line(4, 40, "Optimal Op per Byte", fixed(intensity(required, chip.storages.back().word_bits)));
-  out += "\n";
+  std::string out = section(0, "Operational Intensity Stats");
+  out += count("Total elementwise ops", computes);
+  out += count("Total reduction ops", reductions);
+  out += count("Total ops", computes + reductions);
+  out += count("Total memory accesses required", sum_of(required));
+  out += per_byte("Optimal Op per Byte", required, chip.storages.back().word_bits) + "\n";
   for (std::size_t i = 0; i < chip.storages.size(); ++i) {
     out += fmt::format("=== {} ===\n", chip.storages[i].name);
-    const Sum words = scalar_accesses(evaluation.storages[i]);
-    if (words == 0) continue;
-    out += line(4, 40, "Total scalar accesses", fmt::format("{}", words));
-    out += line(4, 40, "Op per Byte", fixed(intensity(words, chip.storages[i].word_bits)));
+    const std::vector<Sum> words = scalar_accesses(evaluation, sparse, i);
+    if (sum_of(words) == 0) continue;
+    out += count("Total scalar accesses", sum_of(words));
+    out += per_byte("Op per Byte", words, chip.storages[i].word_bits);
   }
-
   out += "\n\n" + section(0, "Summary Stats");
-  out += fmt::format("GFLOPs (@1GHz): {:.2f}\n", operations / static_cast<double>(evaluation.cycles));
-  out += fmt::format("Utilization: {:.2f}%\n", 100 * evaluation.utilization);
-  out += fmt::format("Cycles: {}\n", evaluation.cycles);
-  out += fmt::format("Energy: {:.2f} uJ\n", evaluation.energy_pj / 1e6);
-  out += fmt::format("EDP(J*cycle): {:.2e}\n", evaluation.edp_j_cycles);
-  out += fmt::format("Area: {:.2f} mm^2\n\n", compat_area ? 0.0 : area_mm2(chip));
+  return out + fmt::format("GFLOPs (@1GHz): {:.2f}\n",
+                           static_cast<double>(computes + reductions) / static_cast<double>(evaluation.cycles));
+}
 
-  out += fmt::format("Computes = {}\nfJ/Compute\n", computes);
+// What an operation costs, by levels and networks.
+std::string per_compute_text(const machine::Chip& chip, const nest::Evaluation& evaluation, double computes) {
   const std::size_t column = name_column(chip);
+  std::string out;
   const auto row = [&](std::string_view name, double energy_pj) {
-    out += fmt::format("    {:<{}}= {:.2f}\n", name, column, energy_pj * 1e3 / static_cast<double>(computes));
+    out += fmt::format("    {:<{}}= {:.2f}\n", name, column, energy_pj * 1e3 / computes);
   };
   if (evaluation.compute.energy_pj != 0) row(chip.compute.name, evaluation.compute.energy_pj);
   for (std::size_t i = 0; i < chip.storages.size(); ++i)
     if (evaluation.storages[i].energy_pj != 0) row(chip.storages[i].name, evaluation.storages[i].energy_pj);
-  for (std::size_t i : networks)
+  for (std::size_t i : by_name(chip))
     if (evaluation.networks[i].energy_pj != 0) row(chip.networks[i].name, evaluation.networks[i].energy_pj);
   row("Total", evaluation.energy_pj);
   return out + "\n";
+}
+
+}  // namespace
+
+std::string stats_text(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Evaluation& evaluation,
+                       bool compat, const nest::SparseEvaluation* sparse) {
+  std::string out = section(0, "Buffer and Arithmetic Levels");
+  if (evaluation.compute.energy_pj != 0)
+    out +=
+        sparse != nullptr ? sparse_compute_text(chip.compute, *sparse) : compute_text(chip.compute, evaluation.compute);
+  for (std::size_t i = 0; i < chip.storages.size(); ++i) {
+    const nest::StorageCost& cost = evaluation.storages[i];
+    if (cost.energy_pj == 0 && sum_of(scalar_accesses(evaluation, sparse, i)) == 0) continue;
+    out += sparse != nullptr ? sparse_storage_text(i + 1, einsum, chip, *sparse, compat)
+                             : storage_text(i + 1, einsum, chip, cost);
+  }
+  out += section(0, "Networks");
+  const std::vector<std::size_t> networks = by_name(chip);
+  for (std::size_t i = 0; i < networks.size(); ++i)
+    out += network_text(i, einsum, chip, chip.networks[networks[i]], evaluation.networks[networks[i]]);
+  out += "\n" + intensity_text(einsum, chip, evaluation, sparse);
+  out += fmt::format("Utilization: {:.2f}%\n", 100 * evaluation.utilization);
+  out += fmt::format("Cycles: {}\n", evaluation.cycles);
+  out += fmt::format("Energy: {:.2f} uJ\n", evaluation.energy_pj / 1e6);
+  out += fmt::format("EDP(J*cycle): {:.2e}\n", evaluation.edp_j_cycles);
+  out += fmt::format("Area: {:.2f} mm^2\n\n", compat ? 0.0 : area_mm2(chip));
+  if (sparse != nullptr) {
+    out += fmt::format("Algorithmic Computes = {:.0f}\nfJ/Algorithmic-Compute\n", sparse->compute.dense);
+    out += per_compute_text(chip, evaluation, sparse->compute.dense) + "Actual ";
+  }
+  const Count computes = evaluation.compute.operations;
+  out += fmt::format("Computes = {}\nfJ/Compute\n", computes);
+  return out + per_compute_text(chip, evaluation, static_cast<double>(computes));
 }
 
 }  // namespace orrery::formats::timeloop

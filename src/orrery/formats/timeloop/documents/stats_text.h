@@ -8,11 +8,16 @@
 #include "orrery/engines/nest/model/evaluation.h"
 #include "orrery/engines/nest/model/model_options.h"
 
+namespace orrery::nest {
+struct SparseEvaluation;  // engines/nest/sparse/sparse_evaluation.h
+}
+
 namespace orrery::formats::timeloop {
 
-// The layout of Timeloop's mapper and model, line for line. `compat_area` prints the summary's area as the
-// original does (0.00 mm^2, lost on a reset); otherwise it is the sum over the levels.
+// The layout of Timeloop's mapper and model, line for line; with `sparse` (of the same mapping, with its design) that
+// of Sparseloop. `compat` prints the summary's area as the original does (0.00 mm^2, lost on a reset) and shares of
+// bandwidths as its macro has them (1 - 100 times the other share); otherwise area is the sum over the levels.
 std::string stats_text(const workload::Einsum& einsum, const machine::Chip& chip, const nest::Evaluation& evaluation,
-                       bool compat_area);
+                       bool compat, const nest::SparseEvaluation* sparse = nullptr);
 
 }  // namespace orrery::formats::timeloop

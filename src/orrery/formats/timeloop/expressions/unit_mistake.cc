@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "orrery/base/text/text.h"
 
@@ -35,6 +36,7 @@ std::string counted(std::string_view what) {
   if (what.find("mesh") != std::string_view::npos || what == "instances") return "instances";
   if (what == "entries") return "words";
   if (what == "depth") return "rows of `width` bits";
+  if (what.find("seconds") != std::string_view::npos) return "seconds";
   if (what.find("latency") != std::string_view::npos) return "cycles";
   return "a plain number";
 }
@@ -69,6 +71,13 @@ std::optional<UnitMistake> unit_mistake(std::string_view text, std::string_view 
 
   UnitMistake mistake;
   mistake.hint = fmt::format("write a plain number: `{}` counts {}", what, counted(what));
+  constexpr std::array<std::pair<std::string_view, double>, 4> kTimes = {
+      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
+  for (const auto& [name, seconds] : kTimes)
+    if (unit == name && per.empty() && what.find("seconds") != std::string_view::npos) {
+      mistake.readings.push_back(fmt::format("`{}` reads as {:.15g} seconds", text, number * seconds));
+      return mistake;
+    }
   if (std::find(kOthers.begin(), kOthers.end(), unit) != kOthers.end()) {
     mistake.readings.push_back(fmt::format("`{}{}` is a quantity of another kind", unit, per));
     return mistake;

@@ -235,6 +235,12 @@ cluster::Optimum run_stages(Search& search, const cluster::SearchOptions& option
   const PlanQuestion& asked = search.request.plans;
   const std::vector<PlanStage> stages = plan_stages(asked.scope, asked.margin, asked.most_memory.has_value(),
                                                     search.trained.system.accelerator.memory_bytes);
+  const double memory = search.trained.system.accelerator.memory_bytes;
+  if (stages.front().margin >= memory)
+    base::fail("O1102",
+               fmt::format("`--memory-margin` of {:.6g} GB leaves nothing of an accelerator's {:.6g} GB",
+                           stages.front().margin / 1e9, memory / 1e9),
+               {}, "it is a share, such as `5%`, or less than that memory");
   cluster::Optimum found;
   for (const PlanStage& stage : stages) {
     search.look_at(stage);
