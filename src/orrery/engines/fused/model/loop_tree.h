@@ -6,8 +6,8 @@
 // branch before it: they run once, and their body is a sequence of branches. Such loops may step variables of different
 // names.
 //
-// The outermost storage holds all of every tensor without a step. A tensor that two branches touch is exchanged where
-// its outermost hold is at an exchange level, the same one in all of them, else in the outermost storage.
+// The outermost storage holds all of every tensor without a step, unless a hold is marked `exchange`: then the tensor
+// lives there and nowhere further out, and every branch that touches it says so.
 #pragma once
 
 #include <string>
@@ -20,11 +20,12 @@ namespace orrery::fused {
 struct Step {
   enum class Kind { kHold, kLoop, kSpread };
   Kind kind = Kind::kLoop;
-  int access = -1;    // kHold: of the branch's einsum
-  int storage = -1;   // kHold
-  int variable = -1;  // kLoop, kSpread: in Problem::variables
-  int fanout = -1;    // kSpread
-  Count count = 1;    // kLoop, kSpread
+  int access = -1;        // kHold: of the branch's einsum
+  int storage = -1;       // kHold
+  int variable = -1;      // kLoop, kSpread: in Problem::variables
+  int fanout = -1;        // kSpread
+  Count count = 1;        // kLoop, kSpread
+  bool exchange = false;  // kHold: einsums hand the tensor on here
 
   bool operator==(const Step&) const = default;
 };
@@ -43,8 +44,8 @@ struct Tree {
   bool operator==(const Tree&) const = default;
 };
 
-inline Step hold(int access, int storage) {
-  return {Step::Kind::kHold, access, storage};
+inline Step hold(int access, int storage, bool exchange = false) {
+  return {Step::Kind::kHold, access, storage, -1, -1, 1, exchange};
 }
 inline Step loop(int variable, Count count) {
   return {Step::Kind::kLoop, -1, -1, variable, -1, count};

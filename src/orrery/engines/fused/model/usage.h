@@ -1,0 +1,20 @@
+// How many instances of each fan-out an einsum has to use.
+//
+// A fan-out asks for a share of its instances. Where the bounds' factors do not reach it, the most that they reach is
+// asked for, fan-outs decided from the inside out: what an inner one takes is gone for the outer ones.
+#pragma once
+
+#include <vector>
+
+#include "orrery/engines/fused/model/einsum_view.h"
+
+namespace orrery::fused {
+
+// [fanout]; 1 where nothing is asked. Copies use none.
+std::vector<Count> required_usage(const EinsumView& view);
+
+// How one einsum may be spread: [fanout][place in Einsum::variables], all that required_usage allows.
+using Spreads = std::vector<std::vector<Count>>;
+std::vector<Spreads> allowed_spreads(const EinsumView& view);
+
+}  // namespace orrery::fused
