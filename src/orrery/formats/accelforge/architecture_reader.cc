@@ -57,9 +57,9 @@ void add_variables(const yaml::Node& node, std::map<std::string, SetValue, std::
   into = std::move(symbols.names);
 }
 
-class Builder {
+class NodeLine {
  public:
-  Builder(ArchitectureSpec& made, base::Diagnostics& found) : made_(made), found_(found) {}
+  NodeLine(ArchitectureSpec& made, base::Diagnostics& found) : made_(made), found_(found) {}
 
   void add_all(const yaml::Node& holder, bool forked = false) {
     const yaml::Node* nodes = holder.find("nodes");
@@ -346,7 +346,7 @@ ArchitectureSpec read_architecture(const Documents& documents, base::Diagnostics
   made.extra = given(documents.arch, "extra_attributes_for_all_component_models");
   add_variables(documents.variables, made.variables);
   if (const yaml::Node* own = given(documents.arch, "variables")) add_variables(*own, made.variables);
-  Builder(made, found).add_all(documents.arch);
+  NodeLine(made, found).add_all(documents.arch);
   const auto memory = [](const ComponentSpec& one) { return one.kind == ComponentSpec::Kind::kMemory; };
   if (made.components.empty() || !memory(made.components[0]) || !made.components[0].spatial.empty())
     base::fail("O2070", "the outermost node of an architecture is one memory, which holds every tensor",

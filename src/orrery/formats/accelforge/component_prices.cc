@@ -14,7 +14,7 @@ namespace {
 // The columns before the first and after the last attribute.
 constexpr std::size_t kClass = 0, kFirst = 1, kAfter = 5;
 
-double number(const csv::Document& document, const csv::Cell& cell) {
+double number_in(const csv::Document& document, const csv::Cell& cell) {
   if (cell.text == "inf") return std::numeric_limits<double>::infinity();
   const auto value = base::parse_number<double>(cell.text);
   if (!value) base::fail("O2076", fmt::format("`{}` is no number", cell.text), document.place(cell));
@@ -38,9 +38,9 @@ ComponentPrices ComponentPrices::read(const std::shared_ptr<const base::SourceFi
     const std::size_t after = cells.size() - kAfter;
     Row row{cells[kClass].text, {}, cells[after].text, {}};
     for (std::size_t k = kFirst; k < after; ++k)
-      if (!cells[k].text.empty()) row.attributes[header[k].text] = number(document, cells[k]);
-    row.price = {number(document, cells[after + 1]), number(document, cells[after + 2]),
-                 number(document, cells[after + 3])};
+      if (!cells[k].text.empty()) row.attributes[header[k].text] = number_in(document, cells[k]);
+    row.price = {number_in(document, cells[after + 1]), number_in(document, cells[after + 2]),
+                 number_in(document, cells[after + 3])};
     prices.rows_.push_back(std::move(row));
   }
   return prices;

@@ -17,7 +17,7 @@
 namespace orrery::formats::accelforge {
 namespace {
 
-using Kind = ComponentSpec::Kind;
+using Part = ComponentSpec::Kind;
 
 class Assembler {
  public:
@@ -124,9 +124,9 @@ class Assembler {
         ++position;
         einsum.fanouts.push_back(rule_of(spread, spec));
       }
-      if (component.kind == Kind::kContainer) continue;
+      if (component.kind == Part::kContainer) continue;
       const ComponentFigures figures = figures_of(component, architecture_, prices_, symbols);
-      if (component.kind == Kind::kMemory) {
+      if (component.kind == Part::kMemory) {
         memories.push_back(&component);
         enabled.push_back(figures.enabled);
         fused::Storage storage = storage_of(component, figures, position, instances);

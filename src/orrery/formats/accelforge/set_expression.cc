@@ -21,7 +21,7 @@
 namespace orrery::formats::accelforge {
 namespace {
 
-using Kind = SetValue::Kind;
+using Sort = SetValue::Kind;
 
 constexpr std::size_t kMaxText = 4096;
 constexpr int kMaxDepth = 64;
@@ -38,35 +38,35 @@ bool in_name(char c) {
 
 bool truth(const SetValue& value) {
   switch (value.kind) {
-    case Kind::kNumber:
+    case Sort::kNumber:
       return value.number != 0;
-    case Kind::kText:
+    case Sort::kText:
       return !value.text.empty();
-    case Kind::kTensors:
-    case Kind::kVariables:
+    case Sort::kTensors:
+    case Sort::kVariables:
       return value.set != 0;
     default:
-      return !value.is(Kind::kNone);
+      return !value.is(Sort::kNone);
   }
 }
 
 std::string kind_text(const SetValue& value) {
   switch (value.kind) {
-    case Kind::kNone:
+    case Sort::kNone:
       return "nothing";
-    case Kind::kNumber:
+    case Sort::kNumber:
       return "a number";
-    case Kind::kText:
+    case Sort::kText:
       return "a text";
-    case Kind::kTensors:
+    case Sort::kTensors:
       return "a set of tensors";
-    case Kind::kVariables:
+    case Sort::kVariables:
       return "a set of rank variables";
-    case Kind::kAction:
+    case Sort::kAction:
       return "an action";
-    case Kind::kActions:
+    case Sort::kActions:
       return "the list of actions";
-    case Kind::kTimes:
+    case Sort::kTimes:
       return "a number of calls";
   }
   return "";
@@ -235,7 +235,7 @@ class Reader {
   }
   SetValue sets(std::string_view sign, const SetValue& a, const SetValue& b, std::size_t from) const {
     if (quiet_) return a;
-    const bool fit = a.kind == b.kind && (a.is(Kind::kTensors) || a.is(Kind::kVariables));
+    const bool fit = a.kind == b.kind && (a.is(Sort::kTensors) || a.is(Sort::kVariables));
     if (!fit)
       wrong("O0202", fmt::format("`{}` joins sets of one kind, not {} and {}", sign, kind_text(a), kind_text(b)), from,
             at_ - from);
@@ -254,14 +254,14 @@ class Reader {
   }
   SetValue added(std::string_view sign, const SetValue& a, const SetValue& b, std::size_t from) const {
     if (quiet_) return a;
-    if (sign == "-" && !a.is(Kind::kNumber) && !a.is(Kind::kTimes)) return sets(sign, a, b, from);
-    if (sign == "+" && (a.is(Kind::kTimes) || b.is(Kind::kTimes))) return plus(a, b, from);
+    if (sign == "-" && !a.is(Sort::kNumber) && !a.is(Sort::kTimes)) return sets(sign, a, b, from);
+    if (sign == "+" && (a.is(Sort::kTimes) || b.is(Sort::kTimes))) return plus(a, b, from);
     return SetValue::of(sign == "+" ? number(a, from) + number(b, from) : number(a, from) - number(b, from));
   }
   // Sums of largest sums are the largest of all their sums. A time without calls is none that figures depend on.
   SetValue plus(const SetValue& a, const SetValue& b, std::size_t from) const {
-    if (!a.is(Kind::kTimes)) return number(a, from) == 0 ? b : constant_time(from);
-    if (!b.is(Kind::kTimes)) return number(b, from) == 0 ? a : constant_time(from);
+    if (!a.is(Sort::kTimes)) return number(a, from) == 0 ? b : constant_time(from);
+    if (!b.is(Sort::kTimes)) return number(b, from) == 0 ? a : constant_time(from);
     SetValue made = a;
     made.times.clear();
     for (const auto& x : a.times)
@@ -288,8 +288,8 @@ class Reader {
   }
   SetValue multiplied(std::string_view op, const SetValue& a, const SetValue& b, std::size_t from) const {
     if (quiet_) return a;
-    if (op == "*" && b.is(Kind::kTimes) && !a.is(Kind::kTimes)) return multiplied(op, b, a, from);
-    if (a.is(Kind::kTimes)) {
+    if (op == "*" && b.is(Sort::kTimes) && !a.is(Sort::kTimes)) return multiplied(op, b, a, from);
+    if (a.is(Sort::kTimes)) {
       if (op != "*" && op != "/") wrong("O2072", fmt::format("`{}` of a number of calls", op), from, at_ - from);
       const double by = number(b, from);
       if (op == "/" && by == 0) wrong("O0204", "division by zero", from, at_ - from);
@@ -311,9 +311,9 @@ class Reader {
     if (take("~")) {
       SetValue value = sign();
       if (quiet_) return value;
-      if (value.is(Kind::kTensors))
+      if (value.is(Sort::kTensors))
         value.set = symbols_.all_tensors() & ~value.set;
-      else if (value.is(Kind::kVariables))
+      else if (value.is(Sort::kVariables))
         value.set = symbols_.all_variables() & ~value.set;
       else
         wrong("O0202", fmt::format("`~` is the rest of a set, not of {}", kind_text(value)), from, at_ - from);
@@ -330,9 +330,9 @@ class Reader {
     return SetValue::of(std::pow(number(left, from), number(sign(), from)));
   }
   double number(const SetValue& value, std::size_t from) const {
-    if (value.is(Kind::kNumber)) return value.number;
+    if (value.is(Sort::kNumber)) return value.number;
     if (quiet_) return 1;
-    if (value.is(Kind::kTimes)) wrong("O2072", "this is not linear in the number of calls", from, at_ - from);
+    if (value.is(Sort::kTimes)) wrong("O2072", "this is not linear in the number of calls", from, at_ - from);
     wrong("O0202", fmt::format("a number is needed here, but this is {}", kind_text(value)), from, at_ - from);
   }
 
@@ -342,7 +342,7 @@ class Reader {
     for (;;) {
       if (take("(")) {  // `All()` is `All`
         if (!take(")")) misplaced();
-        if (!quiet_ && !value.is(Kind::kTensors) && !value.is(Kind::kVariables))
+        if (!quiet_ && !value.is(Sort::kTensors) && !value.is(Sort::kVariables))
           wrong("O0202", fmt::format("{} cannot be called", kind_text(value)), from, at_ - from);
       } else if (take(".")) {
         const std::size_t at = here();
@@ -357,7 +357,7 @@ class Reader {
   }
   SetValue part(const SetValue& value, const std::string& name, std::size_t at) const {
     if (quiet_) return value;
-    if (value.is(Kind::kTensors)) {
+    if (value.is(Sort::kTensors)) {
       if (name == "tensors") return value;
       if (name == "rank_variables") {
         Bits variables = 0;
@@ -374,11 +374,11 @@ class Reader {
         return SetValue::of(symbols_.bits_of[i]);
       }
     }
-    if (value.is(Kind::kAction)) {
+    if (value.is(Sort::kAction)) {
       const ActionFigures& action = symbols_.actions[value.action];
       if (name == "n_calls") {
         SetValue made;
-        made.kind = Kind::kTimes;
+        made.kind = Sort::kTimes;
         made.times.emplace_back(symbols_.actions.size());
         made.times[0][value.action] = 1;
         return made;
@@ -417,7 +417,7 @@ class Reader {
     if (name == "inf") return SetValue::of(std::numeric_limits<double>::infinity());
     if (name == "actions" && !symbols_.actions.empty()) {
       SetValue list;
-      list.kind = Kind::kActions;
+      list.kind = Sort::kActions;
       return list;
     }
     if (sign_here() == "(") return call(name, from);
@@ -481,11 +481,11 @@ class Reader {
     const std::size_t from = here();
     const SetValue over = choice();
     const std::size_t end = at_;
-    if (!quiet_ && !over.is(Kind::kActions)) wrong("O2072", "loops go over `actions` here", from, end - from);
+    if (!quiet_ && !over.is(Sort::kActions)) wrong("O2072", "loops go over `actions` here", from, end - from);
     const auto hidden = bound_;
     for (std::size_t i = 0; i < symbols_.actions.size(); ++i) {
       SetValue action;
-      action.kind = Kind::kAction;
+      action.kind = Sort::kAction;
       action.action = i;
       if (++rounds_ > kMostRounds) wrong("O0208", "loops within loops take too many rounds", from, end - from);
       bound_[name] = action;
@@ -510,13 +510,13 @@ class Reader {
   SetValue applied(const std::string& name, const std::vector<SetValue>& arguments, std::size_t from) const {
     if (name == "len" && arguments.size() == 1) {
       const SetValue& of = arguments[0];
-      if (of.is(Kind::kTensors) || of.is(Kind::kVariables)) return SetValue::of(std::popcount(of.set));
-      if (of.is(Kind::kActions)) return SetValue::of(static_cast<double>(symbols_.actions.size()));
+      if (of.is(Sort::kTensors) || of.is(Sort::kVariables)) return SetValue::of(std::popcount(of.set));
+      if (of.is(Sort::kActions)) return SetValue::of(static_cast<double>(symbols_.actions.size()));
       wrong("O0202", fmt::format("`len` counts a set, not {}", kind_text(of)), from, at_ - from);
     }
     if (arguments.empty()) wrong("O0202", fmt::format("`{}` takes an argument", name), from, at_ - from);
     const bool calls =
-        std::any_of(arguments.begin(), arguments.end(), [](const SetValue& one) { return one.is(Kind::kTimes); });
+        std::any_of(arguments.begin(), arguments.end(), [](const SetValue& one) { return one.is(Sort::kTimes); });
     if (name == "sum" || name == "max" || name == "min") return folded(name, arguments, calls, from);
     const double x = number(arguments[0], from);
     if (arguments.size() == 1) {
@@ -555,7 +555,7 @@ class Reader {
       if (name == "sum") {
         made = plus(made, arguments[i], from);
       } else {
-        if (!made.is(Kind::kTimes) || !arguments[i].is(Kind::kTimes)) constant_time(from);
+        if (!made.is(Sort::kTimes) || !arguments[i].is(Sort::kTimes)) constant_time(from);
         made.times.insert(made.times.end(), arguments[i].times.begin(), arguments[i].times.end());
       }
     }
@@ -597,14 +597,14 @@ SetValue evaluate(const yaml::Node& node, const Symbols& symbols, std::string_vi
 
 double number_of(const yaml::Node& node, const Symbols& symbols, std::string_view what) {
   const SetValue value = evaluate(node, symbols, what);
-  if (!value.is(Kind::kNumber))
+  if (!value.is(Sort::kNumber))
     base::fail("O2073", fmt::format("{} must be a number, but is {}", what, kind_text(value)), node.where);
   return value.number;
 }
 
 Bits tensors_of(const yaml::Node& node, const Symbols& symbols, std::string_view what) {
   const SetValue value = evaluate(node, symbols, what);
-  if (!value.is(Kind::kTensors))
+  if (!value.is(Sort::kTensors))
     base::fail("O2073", fmt::format("{} must be a set of tensors, but is {}", what, kind_text(value)), node.where,
                "sets are `All`, `Inputs`, `Outputs`, `Intermediates`, `Nothing`, names of tensors, joined by | & - ~");
   return value.set;

@@ -105,9 +105,9 @@ struct Entry {
   const yaml::Node* renames = nullptr;
 };
 
-class Builder {
+class WorkloadBuilder {
  public:
-  Builder(const Documents& documents, base::Diagnostics& found) : documents_(documents), found_(found) {}
+  WorkloadBuilder(const Documents& documents, base::Diagnostics& found) : documents_(documents), found_(found) {}
 
   WorkloadSpec build() {
     const yaml::Node& workload = documents_.workload;
@@ -130,6 +130,7 @@ class Builder {
       made.einsums.push_back(std::move(entry.spec));
     }
     check_bits(made);
+    order(made.einsums);
     return made;
   }
 
@@ -355,6 +356,34 @@ class Builder {
     symbols.bits_of = std::move(bits);
   }
 
+  // What is read is made before: an einsum goes behind those it reads of, otherwise all stay in their order.
+  static void order(std::vector<EinsumSpec>& einsums) {
+    std::vector<EinsumSpec> sorted;
+    std::set<std::string> awaited;
+    for (const EinsumSpec& einsum : einsums) awaited.insert(einsum.accesses.back().tensor);
+    while (!einsums.empty()) {
+      const auto ready = std::find_if(einsums.begin(), einsums.end(), [&](const EinsumSpec& one) {
+        return std::none_of(one.accesses.begin(), one.accesses.end(), [&](const AccessSpec& access) {
+          return !access.output && awaited.count(access.tensor) > 0;
+        });
+      });
+      if (ready == einsums.end()) refuse_circle(einsums);
+      awaited.erase(ready->accesses.back().tensor);
+      sorted.push_back(std::move(*ready));
+      einsums.erase(ready);
+    }
+    einsums = std::move(sorted);
+  }
+  [[noreturn]] static void refuse_circle(const std::vector<EinsumSpec>& left) {
+    base::Diagnostics own;
+    auto& error = own.error("O2079", "the einsums go in a circle: each of these waits for another", left[0].where);
+    error.label(fmt::format("`{}` makes `{}`", left[0].name, left[0].accesses.back().tensor));
+    for (std::size_t i = 1; i < left.size(); ++i)
+      error.also(left[i].where, fmt::format("`{}` makes `{}`", left[i].name, left[i].accesses.back().tensor));
+    error.hint("give one of the tensors another name where it is read, if an earlier run made it");
+    throw base::InputError(own.all());
+  }
+
   static void check_bits(const WorkloadSpec& workload) {
     std::map<std::string, double> known;
     for (const EinsumSpec& einsum : workload.einsums)
@@ -382,7 +411,7 @@ class Builder {
 }  // namespace
 
 WorkloadSpec read_workload(const Documents& documents, base::Diagnostics& found) {
-  return Builder(documents, found).build();
+  return WorkloadBuilder(documents, found).build();
 }
 
 }  // namespace orrery::formats::accelforge

@@ -11,6 +11,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/inputs/checkout.h"
+#include "orrery/verbs/map/fuse/options.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
@@ -229,6 +230,7 @@ MapRequest map_request(const Arguments& arguments) {
 }
 
 int run_map(const Arguments& arguments, Console& console) {
+  if (asks_for_blocks(arguments)) return run_map_fuse(arguments, console);
   Options options;
   if (!read(arguments, console, options)) return kDone;
   require_alone(options.request.search);
