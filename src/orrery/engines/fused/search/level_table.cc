@@ -1,16 +1,9 @@
 #include "orrery/engines/fused/search/level_table.h"
 
 #include <stdexcept>
+#include <utility>
 
 namespace orrery::fused {
-namespace {
-
-bool no_worse(const Placement& a, const Placement& b) {
-  return a.bits <= b.bits && a.cost.no_worse(b.cost);
-}
-
-}  // namespace
-
 LevelTable::LevelTable(const EinsumShape& shape, Counted counted, const Hope& hope)
     : shape_(shape), hope_(hope), inner_(shape, counted) {
   const EinsumView& view = shape.view;
@@ -52,11 +45,11 @@ Cost LevelTable::least(unsigned below, unsigned outside) const {
   return cost;
 }
 
-const std::vector<Placement>& LevelTable::best(const Tile& tile, unsigned below, unsigned outside) {
-  const std::uint64_t key = ((static_cast<std::uint64_t>(below) << 8 | outside) << 32) | shape_.number(tile);
+const std::vector<Placement>& LevelTable::best(const Tile& tile, unsigned below, unsigned outside, bool alone) {
+  const std::uint64_t key = (((alone ? std::uint64_t{1} : 0) << 8 | below) << 8 | outside) << 32 | shape_.number(tile);
   const auto [found, fresh] = best_.try_emplace(key);
   if (!fresh) return found->second;
-  Walk walk{below, outside, {}, 0, found->second};
+  Walk walk{outside, alone, {}, 0, found->second, {}};
   place(walk, tile, below);
   return found->second;
 }
@@ -96,14 +89,10 @@ void LevelTable::enter(Walk& walk, const Tile& tile, int access, unsigned left) 
   walk.at.bits += shape_.words(tile, access) * word_bits_[access];
   if (walk.at.bits <= capacity_) {
     walk.at.cost.add(crossing(tile, access), 1);
-    Placement bound;
-    bound.cost = walk.at.cost;
-    bound.cost.add(least(left, walk.outside), 1);
-    bound.cost.inside = least_inner_[walk.outside].inside;
-    bound.bits = walk.at.bits;
-    bool wanted = hope_.wanted(bound.cost);
-    for (std::size_t i = 0; wanted && i < walk.out.size(); ++i) wanted = !no_worse(walk.out[i], bound);
-    if (wanted) {
+    Cost bound = walk.at.cost;
+    bound.add(least(left, walk.outside), 1);
+    bound.inside = least_inner_[walk.outside].inside;
+    if (hope_.wanted(bound) && !beaten(walk, figures(bound, walk.at.bits, walk.alone))) {
       walk.at.order[walk.holds] = static_cast<std::int8_t>(access);
       walk.at.tiles[walk.holds] = tile;
       ++walk.holds;
@@ -121,11 +110,39 @@ void LevelTable::finish(Walk& walk, const Tile& tile) {
     Placement one = walk.at;
     one.cost.add(nest.cost, 1);
     one.cost.inside = nest.cost.inside;
-    if (!hope_.wanted(one.cost)) continue;
+    const Figures mine = figures(one.cost, one.bits, walk.alone);
+    if (!hope_.wanted(one.cost) || beaten(walk, mine)) continue;
     one.left = tile;
     one.nest = nest;
-    keep_unbeaten(walk.out, one, no_worse);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < walk.out.size(); ++i) {
+      if (mine.no_worse(walk.figures[i])) continue;
+      if (kept != i) {
+        walk.figures[kept] = walk.figures[i];
+        walk.out[kept] = walk.out[i];
+      }
+      ++kept;
+    }
+    walk.figures.resize(kept);
+    walk.out.resize(kept);
+    walk.figures.push_back(mine);
+    walk.out.push_back(one);
   }
+}
+
+LevelTable::Figures LevelTable::figures(const Cost& cost, double bits, bool alone) {
+  if (!alone) return {bits, cost};
+  return {bits, {cost.energy, {cost.delay(), 0, 0, 0}, 0}};
+}
+
+bool LevelTable::beaten(Walk& walk, const Figures& one) {
+  for (std::size_t i = 0; i < walk.figures.size(); ++i) {
+    if (!walk.figures[i].no_worse(one)) continue;
+    std::swap(walk.figures[i], walk.figures[i / 2]);
+    std::swap(walk.out[i], walk.out[i / 2]);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace orrery::fused

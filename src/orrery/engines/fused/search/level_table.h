@@ -36,8 +36,9 @@ class LevelTable {
  public:
   LevelTable(const EinsumShape& shape, Counted counted, const Hope& hope);
 
-  // `below`: accesses to hold; `outside`: those and all others that the level holds. Sorted by bits.
-  const std::vector<Placement>& best(const Tile& tile, unsigned below, unsigned outside);
+  // `below`: accesses to hold; `outside`: those and all others that the level holds. `alone`: nothing is added to the
+  // ports later, so that only the slowest one counts.
+  const std::vector<Placement>& best(const Tile& tile, unsigned below, unsigned outside, bool alone);
   // Of the words that enter a hold at the exchange level with `tile` below it.
   Cost crossing(const Tile& tile, int access) const;
   // No placement costs less in any figure.
@@ -48,13 +49,22 @@ class LevelTable {
   double capacity() const { return capacity_; }
 
  private:
+  // What decides whether a placement is beaten; of `alone` ones the delay stands in `port[0]`.
+  struct Figures {
+    double bits = 0;
+    Cost cost;
+    bool no_worse(const Figures& other) const { return bits <= other.bits && cost.no_worse(other.cost); }
+  };
   struct Walk {
-    unsigned below;
     unsigned outside;
+    bool alone;
     Placement at;
     int holds;
     std::vector<Placement>& out;
+    std::vector<Figures> figures;  // of `out`, those that beat most in front
   };
+  static Figures figures(const Cost& cost, double bits, bool alone);
+  static bool beaten(Walk& walk, const Figures& one);
   void place(Walk& walk, const Tile& tile, unsigned left);
   void share(Walk& walk, Tile tile, int access, int cls, unsigned left);
   void enter(Walk& walk, const Tile& tile, int access, unsigned left);

@@ -229,7 +229,8 @@ class Maker {
     bound.inside = least.inside;
     if (!hope_.wanted(bound)) return;
     int part = -1;
-    for (const Placement& placement : made_.level->best(tiles_.back(), below, outside)) {
+    const bool alone = (outside & ~part_.exchanged) == below;
+    for (const Placement& placement : made_.level->best(tiles_.back(), below, outside, alone)) {
       if (placement.bits > room_) continue;
       ++made_.size.placements;
       Cost all = cost;
