@@ -103,7 +103,7 @@ class BranchRules {
   }
 
   void usage() {
-    const std::vector<Count> required = required_usage(view_);
+    const std::vector<Count> required = required_usage(spread_space(view_));
     for (int f = 0; f < static_cast<int>(view_.machine.fanouts.size()); ++f) {
       Count used = 1;
       for (const Step& step : branch_.steps) {
@@ -166,7 +166,7 @@ std::vector<Count> loop_counts(const Branch& branch) {
 class TreeRules {
  public:
   TreeRules(const Problem& problem, const Tree& tree, std::vector<Fault>& faults)
-      : problem_(problem), tree_(tree), faults_(faults), lives_(lives(problem)) {}
+      : problem_(problem), tree_(tree), faults_(faults) {}
 
   void check() {
     for (int b = 0; b < static_cast<int>(tree_.branches.size()); ++b) agree(b);
@@ -250,7 +250,6 @@ class TreeRules {
   const Problem& problem_;
   const Tree& tree_;
   std::vector<Fault>& faults_;
-  std::vector<Life> lives_;
   std::map<int, Seen> seen_;
 };
 

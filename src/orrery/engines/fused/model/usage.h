@@ -10,11 +10,19 @@
 
 namespace orrery::fused {
 
-// [fanout]; 1 where nothing is asked. Copies use none.
-std::vector<Count> required_usage(const EinsumView& view);
+struct SpreadSpace {
+  std::vector<Count> bounds;               // of what may be spread: variables, or classes of them
+  std::vector<std::vector<bool>> allowed;  // [fanout][bound]
+  std::vector<Count> ways;                 // [fanout]
+  std::vector<double> min_usage;           // [fanout]
+};
+SpreadSpace spread_space(const EinsumView& view);  // over Einsum::variables
 
-// How one einsum may be spread: [fanout][place in Einsum::variables], all that required_usage allows.
+// [fanout]; 1 where nothing is asked. Copies use none.
+std::vector<Count> required_usage(const SpreadSpace& space);
+
+// [fanout][bound]: how many parts. All that required_usage allows.
 using Spreads = std::vector<std::vector<Count>>;
-std::vector<Spreads> allowed_spreads(const EinsumView& view);
+std::vector<Spreads> allowed_spreads(const SpreadSpace& space);
 
 }  // namespace orrery::fused

@@ -1,6 +1,6 @@
 // optimize(problem, options): the best loop tree, with proof.
 //
-// operator_sets.h makes the mappings of each einsum that can be part of an optimum, keyed by what other einsums see of
+// operator_set.h makes the mappings of each einsum that can be part of an optimum, keyed by what other einsums see of
 // them; labels.h joins them along the graph.
 #pragma once
 

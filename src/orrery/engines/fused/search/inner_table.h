@@ -1,0 +1,65 @@
+// The best nests inside the exchange level, by the tile that is left for them and by where each tensor comes from.
+//
+// Moving a loop further in, to the next block where it may stand, makes no word cross more often and some tiles larger.
+// So only the fullest nests count: for each line of holds those from which no loop can move in without overfilling a
+// storage. Most often everything fits innermost, and there is one.
+#pragma once
+
+#include <unordered_map>
+
+#include "orrery/engines/fused/search/nest_lines.h"
+
+namespace orrery::fused {
+
+inline constexpr int kMostFree = 10;
+
+struct InnerNest {
+  Cost cost;
+  std::uint32_t line = 0;                        // in InnerTable::lines
+  std::array<std::uint8_t, kMostFree> counts{};  // of its free blocks: divisors' places
+};
+
+class InnerTable {
+ public:
+  InnerTable(const EinsumShape& shape, Counted counted);
+
+  // Unbeaten nests for a tile; bit a of `outside` is set where access a comes from the exchange level.
+  const std::vector<InnerNest>& best(const Tile& tile, unsigned outside);
+  // No nest costs less in any figure.
+  Cost least(unsigned outside) const;
+
+  const std::vector<NestLine>& lines() const { return lines_; }
+  double priced() const { return priced_; }
+
+ private:
+  // One line, one tile.
+  struct Walk {
+    const NestLine& line;
+    const Tile& tile;
+    unsigned outside;
+    std::uint32_t number;
+    Tile left;
+    std::array<std::uint8_t, kMostFree> counts;
+    std::vector<InnerNest>& out;
+  };
+  bool fill(Walk& walk, std::size_t free);
+  bool price(Walk& walk);
+
+  const EinsumShape& shape_;
+  std::vector<NestLine> lines_;
+  std::vector<double> used_;    // by storage: scratch of price()
+  std::vector<double> inside_;  // by port: the same
+  std::unordered_map<std::uint64_t, std::vector<InnerNest>> best_;
+  double priced_ = 0;
+};
+
+// Puts `one` among what none of them beats.
+template <typename One, typename NoWorse>
+void keep_unbeaten(std::vector<One>& all, const One& one, const NoWorse& no_worse) {
+  for (const One& other : all)
+    if (no_worse(other, one)) return;
+  std::erase_if(all, [&](const One& other) { return no_worse(one, other); });
+  all.push_back(one);
+}
+
+}  // namespace orrery::fused
