@@ -26,7 +26,7 @@ void warn_unknown(const yaml::Node& map, const std::vector<std::string_view>& kn
   for (const yaml::Node::Entry& entry : map.entries) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
     const std::vector<std::string> names(known.begin(), known.end());
-    found.warning("O2071", fmt::format("`{}` is no key of {} and is not read", entry.key, what), entry.key_where)
+    found.warning("O2101", fmt::format("`{}` is no key of {} and is not read", entry.key, what), entry.key_where)
         .hint(base::did_you_mean(entry.key, names, ""));
   }
 }
@@ -48,13 +48,13 @@ Documents read_documents(const std::vector<File>& files, const timeloop::Templat
     for (const yaml::Node& document : read) {
       for (const yaml::Node::Entry& entry : document.entries) {
         if (std::find(std::begin(kRefused), std::end(kRefused), entry.key) != std::end(kRefused))
-          base::fail("O2074", fmt::format("`{}` is not read here", entry.key), entry.key_where,
+          base::fail("O2104", fmt::format("`{}` is not read here", entry.key), entry.key_where,
                      "leave it out; what is searched for is said by options: --objective, --fused-loops, --no-fuse");
         const auto part =
             std::find_if(std::begin(parts), std::end(parts), [&](const auto& one) { return one.first == entry.key; });
         if (part == std::end(parts)) continue;
         if (!part->second->is_null())
-          base::fail("O2070", fmt::format("there are two parts `{}`", entry.key), entry.key_where,
+          base::fail("O2100", fmt::format("there are two parts `{}`", entry.key), entry.key_where,
                      "give one architecture and one workload");
         *part->second = entry.value;
       }
@@ -63,7 +63,7 @@ Documents read_documents(const std::vector<File>& files, const timeloop::Templat
   }
   for (std::size_t i = 0; i < 2; ++i)
     if (!parts[i].second->is_map())
-      base::fail("O2070", fmt::format("no file has a part `{}`", parts[i].first),
+      base::fail("O2100", fmt::format("no file has a part `{}`", parts[i].first),
                  files.empty() ? base::Location{} : base::Location{files.back(), 0, 0, 1},
                  "give two files: `orrery map --fuse --compat accelforge ARCH.yaml WORKLOAD.yaml`");
   return documents;

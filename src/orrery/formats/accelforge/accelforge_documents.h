@@ -24,11 +24,11 @@ struct Documents {
 // True where a file names a part of AccelForge's at its top.
 bool looks_like_accelforge(const base::SourceFile& file);
 
-// Throws InputError: O2070 for a part that is missing, twice there or not read, and as the templates do.
+// Throws InputError: O2100 for a part that is missing, twice there or not read, and as the templates do.
 Documents read_documents(const std::vector<File>& files, const timeloop::TemplateOptions& templates,
                          base::Diagnostics& found);
 
-// Warns (O2071) about every key of a map that is not among `known`.
+// Warns (O2101) about every key of a map that is not among `known`.
 void warn_unknown(const yaml::Node& map, const std::vector<std::string_view>& known, std::string_view what,
                   base::Diagnostics& found);
 

@@ -64,7 +64,7 @@ class NodeLine {
   void add_all(const yaml::Node& holder, bool forked = false) {
     const yaml::Node* nodes = holder.find("nodes");
     if (nodes == nullptr || !nodes->is_sequence())
-      base::fail("O2070", "an architecture has a list of `nodes`", holder.where);
+      base::fail("O2100", "an architecture has a list of `nodes`", holder.where);
     for (const yaml::Node& node : nodes->items) add(node, forked);
   }
 
@@ -79,17 +79,17 @@ class NodeLine {
     else if (node.tag == "!Compute")
       one.kind = ComponentSpec::Kind::kCompute;
     else if (node.tag != "!Container")
-      base::fail("O2074", fmt::format("nodes `{}` are not supported", node.tag.empty() ? "without a tag" : node.tag),
+      base::fail("O2104", fmt::format("nodes `{}` are not supported", node.tag.empty() ? "without a tag" : node.tag),
                  node.where, "nodes are !Memory, !Container, !Compute, !Hierarchical and !Fork");
     if (forked && one.kind != ComponentSpec::Kind::kCompute)
-      base::fail("O2074", fmt::format("`{}` within !Fork is not supported", node.tag), node.where,
+      base::fail("O2104", fmt::format("`{}` within !Fork is not supported", node.tag), node.where,
                  "a fork may hold !Compute nodes alone");
     const yaml::Node* name = node.find("name");
     if (name == nullptr || name->scalar.empty())
-      base::fail("O2073", fmt::format("a node `{}` needs a `name`", node.tag), node.where);
+      base::fail("O2103", fmt::format("a node `{}` needs a `name`", node.tag), node.where);
     one.name = name->scalar;
     for (const ComponentSpec& other : made_.components)
-      if (other.name == one.name) base::fail("O2073", fmt::format("two nodes are called `{}`", one.name), name->where);
+      if (other.name == one.name) base::fail("O2103", fmt::format("two nodes are called `{}`", one.name), name->where);
     std::vector<std::string_view> known(std::begin(kOfAll), std::end(kOfAll));
     if (one.kind == ComponentSpec::Kind::kContainer) known = {"name", "spatial"};
     if (one.kind == ComponentSpec::Kind::kMemory)
@@ -105,11 +105,11 @@ class NodeLine {
   static void refuse(const yaml::Node& node) {
     if (const yaml::Node* skip = node.find("skip_initial_output_write");
         skip != nullptr && skip->scalar != "True" && skip->scalar != "true")
-      base::fail("O2074", "reading outputs before they are first written is not supported", skip->where,
+      base::fail("O2104", "reading outputs before they are first written is not supported", skip->where,
                  "leave `skip_initial_output_write` out");
     if (const yaml::Node* values = node.find("values_per_action"))
       if (!values->entries.empty())
-        base::fail("O2074", "`values_per_action` is not supported", values->where, "give `bits_per_action`");
+        base::fail("O2104", "`values_per_action` is not supported", values->where, "give `bits_per_action`");
   }
 
   ArchitectureSpec& made_;
@@ -153,7 +153,7 @@ class Figures {
     if (memory) {
       const yaml::Node* size = given(node_, "size");
       if (size == nullptr)
-        base::fail("O2073", fmt::format("memory `{}` needs a `size` in bits", component_.name), node_.where);
+        base::fail("O2103", fmt::format("memory `{}` needs a `size` in bits", component_.name), node_.where);
       made.size = number_of(*size, symbols_, what("size"));
       if (const yaml::Node* bits = given(node_, "bits_per_value")) made.bits = bits_there(*bits);
     }
@@ -200,9 +200,9 @@ class Figures {
     static const yaml::Node kNothing;
     const yaml::Node& from = made.node != nullptr ? *made.node : kNothing;
     if (const yaml::Node* values = given(from, "values_per_action"))
-      base::fail("O2074", "`values_per_action` is not supported", values->where, "give `bits_per_action`");
+      base::fail("O2104", "`values_per_action` is not supported", values->where, "give `bits_per_action`");
     made.bits = value_or(from, "bits_per_action", symbols_, value_or(node_, "bits_per_action", symbols_, 1));
-    if (!(made.bits > 0)) base::fail("O2073", what("bits_per_action") + " must be above 0", node_.where);
+    if (!(made.bits > 0)) base::fail("O2103", what("bits_per_action") + " must be above 0", node_.where);
     const yaml::Node* energy = given(from, "energy");
     const yaml::Node* throughput = given(from, "throughput");
     const yaml::Node* latency = given(from, "latency");
@@ -229,7 +229,7 @@ class Figures {
     for (const yaml::Node& item : list.items) {
       const yaml::Node* name = item.find("name");
       if (name == nullptr || !base::contains(wanted, name->scalar))
-        base::fail("O2074", fmt::format("`{}` has no such action here", component_.name),
+        base::fail("O2104", fmt::format("`{}` has no such action here", component_.name),
                    name != nullptr ? name->where : item.where,
                    component_.kind == ComponentSpec::Kind::kMemory ? "a memory has `read` and `write`"
                                                                    : "a unit has `compute`");
@@ -245,7 +245,7 @@ class Figures {
     const std::string called = component_class();
     if (base::same_letters(called, "dummy")) return {0, std::numeric_limits<double>::infinity(), 0};
     if (called.empty())
-      base::fail("O2076",
+      base::fail("O2106",
                  fmt::format("`{}` says neither what `{}` costs nor which class it is of", component_.name, name),
                  node_.where,
                  fmt::format("give `actions: [{{name: {}, energy: ..., throughput: ...}}]` and `leak_power`", name));
@@ -256,7 +256,7 @@ class Figures {
       asked += fmt::format("{}{} {:g}", asked.empty() ? "" : ", ", key, value);
     base::Diagnostics own;
     const yaml::Node& at = *given(node_, "component_class");
-    auto& error = own.error("O2076", fmt::format("what a `{}` of {} costs is not known here", called, asked), at.where)
+    auto& error = own.error("O2106", fmt::format("what a `{}` of {} costs is not known here", called, asked), at.where)
                       .note("AccelForge asks HWComponents, whose models are not part of Orrery");
     for (const std::string& known : prices_.described(called)) error.note("known: " + known);
     error.hint(fmt::format("give `leak_power` and `actions: [{{name: {}, energy: ..., throughput: ...}}]`", name));
@@ -297,7 +297,7 @@ class Figures {
       value = evaluate("sum(a.n_calls / a.throughput for a in actions)", symbols_);
     if (value.is(SetValue::Kind::kNumber) && value.number == 0) return;
     if (!value.is(SetValue::Kind::kTimes))
-      base::fail("O2072", what("total_latency") + " depends on no number of calls",
+      base::fail("O2102", what("total_latency") + " depends on no number of calls",
                  latency != nullptr ? latency->where : node_.where);
     // Sums that others are never below say nothing.
     std::vector<std::vector<double>> sums;
@@ -313,7 +313,7 @@ class Figures {
     }
     const bool apart = sums.size() == 2 && sums[0][1] == 0 && sums[1][0] == 0;
     if (!apart)
-      base::fail("O2072", what("total_latency") + " is neither the sum nor the larger of reads and writes",
+      base::fail("O2102", what("total_latency") + " is neither the sum nor the larger of reads and writes",
                  latency->where, "write `sum(a.n_calls / a.throughput for a in actions)`, or `max(...)`");
     made.separate_ports = true;
     made.read_time = time(sums[0], 0);
@@ -349,7 +349,7 @@ ArchitectureSpec read_architecture(const Documents& documents, base::Diagnostics
   NodeLine(made, found).add_all(documents.arch);
   const auto memory = [](const ComponentSpec& one) { return one.kind == ComponentSpec::Kind::kMemory; };
   if (made.components.empty() || !memory(made.components[0]) || !made.components[0].spatial.empty())
-    base::fail("O2070", "the outermost node of an architecture is one memory, which holds every tensor",
+    base::fail("O2100", "the outermost node of an architecture is one memory, which holds every tensor",
                documents.arch.where);
   return made;
 }
@@ -361,11 +361,11 @@ SpreadFigures spread_of(const yaml::Node& node, const Symbols& symbols, base::Di
   SpreadFigures made;
   const yaml::Node* name = node.find("name");
   const yaml::Node* fanout = node.find("fanout");
-  if (name == nullptr || fanout == nullptr) base::fail("O2073", "a fan-out has a `name` and a `fanout`", node.where);
+  if (name == nullptr || fanout == nullptr) base::fail("O2103", "a fan-out has a `name` and a `fanout`", node.where);
   made.name = name->scalar;
   made.ways = number_of(*fanout, symbols, fmt::format("the fan-out of `{}`", made.name));
   if (!(made.ways >= 1 && made.ways == std::floor(made.ways) && made.ways < 1e15))
-    base::fail("O2073", fmt::format("`fanout` must be a whole number from 1 on, but is {:g}", made.ways),
+    base::fail("O2103", fmt::format("`fanout` must be a whole number from 1 on, but is {:g}", made.ways),
                fanout->where);
   const yaml::Node* reuse = given(node, "reuse");
   const yaml::Node* may = given(node, "may_reuse");
@@ -376,22 +376,22 @@ SpreadFigures spread_of(const yaml::Node& node, const Symbols& symbols, base::Di
   made.min_usage = value_or(node, "min_usage", symbols, 0);
   if (const yaml::Node* scale = given(node, "usage_scale"))
     if (number_of(*scale, symbols, "`usage_scale`") != 1)
-      base::fail("O2074", "`usage_scale` is not supported", scale->where);
+      base::fail("O2104", "`usage_scale` is not supported", scale->where);
   if (const yaml::Node* gate = given(node, "power_gateable"))
     if (number_of(*gate, symbols, "`power_gateable`") != 0)
-      base::fail("O2074", "power gating is not supported", gate->where);
+      base::fail("O2104", "power gating is not supported", gate->where);
   if (const yaml::Node* bounds = given(node, "loop_bounds")) {
     for (const yaml::Node& one : bounds->items) {
       const yaml::Node* expression = one.find("expression");
       const yaml::Node* op = one.find("operator");
       const yaml::Node* value = one.find("value");
       if (expression == nullptr || op == nullptr || value == nullptr)
-        base::fail("O2073", "a bound has an `expression`, an `operator` and a `value`", one.where);
+        base::fail("O2103", "a bound has an `expression`, an `operator` and a `value`", one.where);
       const SetValue set = evaluate(*expression, symbols, "`expression`");
       const bool at_most =
           op->scalar == "==" || op->scalar == "<=" || op->scalar == "product==" || op->scalar == "product<=";
       if (!set.is(SetValue::Kind::kVariables) || !at_most || number_of(*value, symbols, "`value`") != 1)
-        base::fail("O2074", "bounds of loops other than `== 1` are not supported", one.where,
+        base::fail("O2104", "bounds of loops other than `== 1` are not supported", one.where,
                    "bounds of 1 say which rank variables are not spread here");
       made.single |= set.set;
     }

@@ -33,7 +33,7 @@ struct ArchitectureSpec {
   std::map<std::string, SetValue, std::less<>> variables;
 };
 
-// Throws InputError: O2070, O2073, O2074.
+// Throws InputError: O2100, O2103, O2104.
 ArchitectureSpec read_architecture(const Documents& documents, base::Diagnostics& found);
 
 // A spread over instances, for one einsum.
@@ -45,7 +45,7 @@ struct SpreadFigures {
   Bits single = 0;         // variables that must not be spread here
   double min_usage = 0;
 };
-// Throws InputError: O2073, O2074.
+// Throws InputError: O2103, O2104.
 SpreadFigures spread_of(const yaml::Node& node, const Symbols& symbols, base::Diagnostics& found);
 
 // A memory or a unit, for one einsum. Energies and times are of a bit, and of a computation.
@@ -60,7 +60,7 @@ struct ComponentFigures {
 
   bool operator==(const ComponentFigures&) const = default;
 };
-// Throws InputError: O2072 to O2074, O2076.
+// Throws InputError: O2102 to O2104, O2106.
 ComponentFigures figures_of(const ComponentSpec& component, const ArchitectureSpec& architecture,
                             const ComponentPrices& prices, const Symbols& symbols);
 

@@ -17,7 +17,7 @@ constexpr std::size_t kClass = 0, kFirst = 1, kAfter = 5;
 double number_in(const csv::Document& document, const csv::Cell& cell) {
   if (cell.text == "inf") return std::numeric_limits<double>::infinity();
   const auto value = base::parse_number<double>(cell.text);
-  if (!value) base::fail("O2076", fmt::format("`{}` is no number", cell.text), document.place(cell));
+  if (!value) base::fail("O2106", fmt::format("`{}` is no number", cell.text), document.place(cell));
   return *value;
 }
 
@@ -33,7 +33,7 @@ ComponentPrices ComponentPrices::read(const std::shared_ptr<const base::SourceFi
     const auto& header = document.rows[0].cells;
     const auto& cells = document.rows[i].cells;
     if (cells.size() != header.size() || cells.size() < kFirst + kAfter)
-      base::fail("O2076", "the table of AccelForge's components has a row that its header does not fit",
+      base::fail("O2106", "the table of AccelForge's components has a row that its header does not fit",
                  document.place(document.rows[i]));
     const std::size_t after = cells.size() - kAfter;
     Row row{cells[kClass].text, {}, cells[after].text, {}};

@@ -25,7 +25,7 @@ struct ActionPrice {
 class ComponentPrices {
  public:
   ComponentPrices() = default;
-  // Throws InputError (O2076) for a table that cannot be read.
+  // Throws InputError (O2106) for a table that cannot be read.
   static ComponentPrices read(const std::shared_ptr<const base::SourceFile>& file);
 
   std::optional<ActionPrice> find(const std::string& component_class, const PriceAttributes& attributes,

@@ -20,14 +20,14 @@ std::pair<std::string, std::string> rank_of(const std::string& rank, const std::
                                             const base::Location& where) {
   if (!is_name(variable)) {
     if (variable.find_first_of("+-*/") != std::string::npos)
-      base::fail("O2074",
+      base::fail("O2104",
                  fmt::format("`{}` walks over a rank by more than one variable: windows are not supported", variable),
                  where, "write the einsums without windows, or map them one by one with `orrery map`");
-    base::fail("O2079", fmt::format("`{}` is no name of a rank variable", variable), where);
+    base::fail("O2109", fmt::format("`{}` is no name of a rank variable", variable), where);
   }
   const bool small = std::islower(static_cast<unsigned char>(variable[0])) != 0 || variable[0] == '_';
   if (!small)
-    base::fail("O2079", fmt::format("`{}` stands where a rank variable is expected, which begins small", variable),
+    base::fail("O2109", fmt::format("`{}` stands where a rank variable is expected, which begins small", variable),
                where, fmt::format("write `{}: variable` for a rank that is walked by another variable", variable));
   return {rank.empty() ? base::upper(variable) : rank, variable};
 }
@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, std::string>> projection_of(const yaml::Node&
   for (const yaml::Node::Entry& entry : node.entries)
     made.push_back(rank_of(entry.key, entry.value.scalar, entry.value.where));
   if (made.empty())
-    base::fail("O2079", "`projection` is a list of rank variables, or a map of ranks to them", node.where);
+    base::fail("O2109", "`projection` is a list of rank variables, or a map of ranks to them", node.where);
   return made;
 }
 
@@ -64,14 +64,14 @@ class Text {
       const std::size_t open = text.find('[', from);
       if (open >= to) break;
       const std::size_t close = text.find(']', open);
-      if (close >= to) base::fail("O2079", "`[` is never closed", at(open, 1));
+      if (close >= to) base::fail("O2109", "`[` is never closed", at(open, 1));
       std::size_t begin = open;
       while (begin > from && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 || text[begin - 1] == '_'))
         --begin;
       AccessSpec access;
       access.tensor = text.substr(begin, open - begin);
       access.where = at(begin, close + 1 - begin);
-      if (!is_name(access.tensor)) base::fail("O2079", "`[` follows no name of a tensor", at(open, 1));
+      if (!is_name(access.tensor)) base::fail("O2109", "`[` follows no name of a tensor", at(open, 1));
       std::size_t part = open + 1;
       for (const std::string_view one : base::split(std::string_view(text).substr(open + 1, close - open - 1), ',')) {
         const std::size_t colon = one.find(':');
@@ -101,7 +101,7 @@ void fill(AccessSpec& access, const yaml::Node& from) {
   if (const yaml::Node* persistent = from.find("persistent")) access.persistent = truth_of(*persistent);
   if (const yaml::Node* scale = from.find("backing_storage_size_scale"))
     if (number_of(*scale, {}, "`backing_storage_size_scale`") != 1)
-      base::fail("O2074", "`backing_storage_size_scale` is not supported", scale->where);
+      base::fail("O2104", "`backing_storage_size_scale` is not supported", scale->where);
 }
 
 constexpr std::string_view kKnown[] = {"name",           "projection", "output",
@@ -113,12 +113,12 @@ std::vector<AccessSpec> accesses_of_text(const yaml::Node& node) {
   const Text text(node);
   const std::size_t equals = node.scalar.find('=');
   if (equals == std::string::npos || node.scalar.find('=', equals + 1) != std::string::npos)
-    base::fail("O2079", "an einsum has one `=`, between what it makes and what it reads", node.where,
+    base::fail("O2109", "an einsum has one `=`, between what it makes and what it reads", node.where,
                "as in `Z[m, n] = A[m, k] * B[k, n]`");
   const std::vector<AccessSpec> made = text.accesses(0, equals);
   std::vector<AccessSpec> accesses = text.accesses(equals + 1, node.scalar.size());
   if (made.size() != 1 || accesses.empty())
-    base::fail("O2079", "an einsum makes one tensor of at least one other", node.where,
+    base::fail("O2109", "an einsum makes one tensor of at least one other", node.where,
                "as in `Z[m, n] = A[m, k] * B[k, n]`");
   accesses.push_back(made[0]);
   accesses.back().output = true;
@@ -131,7 +131,7 @@ std::vector<AccessSpec> accesses_of_list(const yaml::Node& list, base::Diagnosti
     const yaml::Node* name = item.find("name");
     const yaml::Node* projection = item.find("projection");
     if (name == nullptr || projection == nullptr)
-      base::fail("O2079", "a tensor access has a `name` and a `projection`", item.where);
+      base::fail("O2109", "a tensor access has a `name` and a `projection`", item.where);
     warn_unknown(item, {std::begin(kKnown), std::end(kKnown)}, "a tensor access", found);
     AccessSpec access;
     access.tensor = name->scalar;
@@ -142,7 +142,7 @@ std::vector<AccessSpec> accesses_of_list(const yaml::Node& list, base::Diagnosti
     (access.output ? outputs : inputs).push_back(std::move(access));
   }
   if (outputs.size() != 1 || inputs.empty())
-    base::fail("O2079",
+    base::fail("O2109",
                fmt::format("an einsum makes one tensor of at least one other, but this makes {} of {}", outputs.size(),
                            inputs.size()),
                list.where, "say `output: True` of the one that is made");
@@ -158,9 +158,9 @@ void add_to_accesses(std::vector<AccessSpec>& accesses, const yaml::Node& list, 
       return name != nullptr && one.tensor == name->scalar;
     });
     if (access == accesses.end())
-      base::fail("O2079", "this names no tensor of the einsum's text", name != nullptr ? name->where : item.where);
+      base::fail("O2109", "this names no tensor of the einsum's text", name != nullptr ? name->where : item.where);
     if (item.find("projection") != nullptr || item.find("output") != nullptr)
-      base::fail("O2079", "the einsum's text says already how its tensors are walked", item.where);
+      base::fail("O2109", "the einsum's text says already how its tensors are walked", item.where);
     fill(*access, item);
   }
 }

@@ -83,7 +83,7 @@ class Assembler {
                                      [&](const auto& one) { return one.first == rank; });
         if (at == access.projection.end() ||
             access.projection.size() != problem_.tensors[static_cast<std::size_t>(made.tensor)].ranks.size())
-          base::fail("O2079", fmt::format("`{}` has other ranks here than before: {}", access.tensor, ranks_text(made)),
+          base::fail("O2109", fmt::format("`{}` has other ranks here than before: {}", access.tensor, ranks_text(made)),
                      access.where, "a rank is its variable in capitals; write `M: p` where p walks over rank M");
         const auto& names = spec.symbols.variables;
         const auto v = static_cast<std::size_t>(std::find(names.begin(), names.end(), at->second) - names.begin());
@@ -159,7 +159,7 @@ class Assembler {
 
   [[noreturn]] void differs(const std::string& what, const std::string& name, const EinsumSpec& spec,
                             const base::Location& where) const {
-    base::fail("O2074",
+    base::fail("O2104",
                fmt::format("{} of `{}` is another for einsum `{}` than for `{}`: not supported", what, name, spec.name,
                            workload_.einsums[0].name),
                where, "sizes, bits of values and what is kept may depend on the einsum");
@@ -209,7 +209,7 @@ class Assembler {
     if (computes.size() == 1) return;
     base::Diagnostics own;
     auto& error =
-        own.error("O2077",
+        own.error("O2107",
                   computes.empty() ? fmt::format("no unit computes einsum `{}`", spec.name)
                                    : fmt::format("several units may compute einsum `{}`: which is open", spec.name),
                   spec.where);
@@ -228,7 +228,7 @@ class Assembler {
     const int tensor = tensors_.at(spec.accesses[a].tensor);
     const bool handed_on = problem_.tensors[static_cast<std::size_t>(tensor)].kind == fused::TensorKind::kIntermediate;
     if (!handed_on && !choices.outermost[a])
-      base::fail("O2078",
+      base::fail("O2108",
                  fmt::format("`{}` must be able to hold `{}`, which comes from outside or goes there",
                              memories[0]->name, spec.accesses[a].tensor),
                  memories[0]->node->where, "say `tensors: {keep: ~Intermediates, may_keep: All}` there");
@@ -246,10 +246,10 @@ class Assembler {
       const fused::Tensor& one = problem_.tensors[static_cast<std::size_t>(tensor)];
       if (one.kind != fused::TensorKind::kIntermediate || (places.outermost && places.inside)) continue;
       if (!places.outermost && !places.inside)
-        base::fail("O2078", fmt::format("no memory may hand `{}` on from einsum to einsum", one.name), places.where);
+        base::fail("O2108", fmt::format("no memory may hand `{}` on from einsum to einsum", one.name), places.where);
       if (!places.outermost && exchanges.size() != 1)
         base::fail(
-            "O2078",
+            "O2108",
             fmt::format("`{}` must be handed on inside the chip, and {} memories outside of all fan-outs may do it",
                         one.name, exchanges.size()),
             places.where);
@@ -278,7 +278,7 @@ class Assembler {
     }
     if (bits > size)
       base::fail(
-          "O2074",
+          "O2104",
           fmt::format("all tensors together have {:.0f} bits, and `{}` holds {:.0f}: sharing it is not supported", bits,
                       problem_.machine.storages[0].name, size),
           architecture_.components[0].node->where, "say `size: inf` of the outermost memory");

@@ -15,7 +15,7 @@ struct FusedProblem {
   std::vector<File> included;  // by templates
 };
 
-// Warnings are added to `found`. Throws InputError: O2070 to O2079, and as templates and expressions do.
+// Warnings are added to `found`. Throws InputError: O2100 to O2109, and as templates and expressions do.
 FusedProblem read_fused_problem(const std::vector<File>& files, const timeloop::TemplateOptions& templates,
                                 const ComponentPrices& prices, base::Diagnostics& found);
 

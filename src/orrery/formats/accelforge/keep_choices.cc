@@ -74,7 +74,7 @@ class Chooser {
       if (order->scalar != "True" && order->scalar != "true") unsupported("force_memory_hierarchy_order", order->where);
   }
   [[noreturn]] static void unsupported(std::string_view key, const base::Location& where) {
-    base::fail("O2074", fmt::format("`{}` is not supported", key), where, "leave it out, or map with AccelForge");
+    base::fail("O2104", fmt::format("`{}` is not supported", key), where, "leave it out, or map with AccelForge");
   }
 
   // Whether what a memory holds matters to one inside of it.
@@ -106,7 +106,7 @@ class Chooser {
   void go(std::size_t m) {
     if (m == memories_.size()) {
       if (leaves_.size() >= kMostChoices)
-        base::fail("O2078", "what memories keep depends on each other in more than 100000 ways",
+        base::fail("O2108", "what memories keep depends on each other in more than 100000 ways",
                    memories_[0]->node->where);
       leaves_.push_back(rows_);
       return;
@@ -148,7 +148,7 @@ class Chooser {
         never = true;
     }
     if (must + may + never > 1 && !(chosen && !may))
-      base::fail("O2078",
+      base::fail("O2108",
                  fmt::format("whether `{}` keeps `{}` depends on more than whether `{}` does", memories_[m]->name,
                              symbols_.tensors[t], memories_[0]->name),
                  memories_[m]->node->find("tensors")->where, "say `keep` and `may_keep` of it without other memories");
@@ -161,7 +161,7 @@ class Chooser {
       const Keep there = joined(m, t, apart);
       const bool fits = there == made.keep[m][t] || (there == Keep::kMust && made.keep[m][t] == Keep::kMay);
       if (!fits)
-        base::fail("O2078",
+        base::fail("O2108",
                    fmt::format("`{}` may keep `{}` only where `{}` does, or only where it does not: not supported",
                                memories_[m]->name, symbols_.tensors[t], memories_[0]->name),
                    memories_[m]->node->find("tensors")->where);

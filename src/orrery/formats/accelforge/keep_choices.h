@@ -17,7 +17,7 @@ struct KeepChoices {
   std::vector<bool> inside;                    // by tensor: it need not
 };
 
-// `memories`: outside in. `enabled`: which of them there are. Throws InputError: O2073, O2074, O2078.
+// `memories`: outside in. `enabled`: which of them there are. Throws InputError: O2103, O2104, O2108.
 KeepChoices keep_choices(const std::vector<const ComponentSpec*>& memories, const std::vector<bool>& enabled,
                          const Symbols& symbols, base::Diagnostics& found);
 

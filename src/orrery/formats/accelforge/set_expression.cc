@@ -270,11 +270,11 @@ class Reader {
         for (std::size_t i = 0; i < both.size(); ++i) both[i] += y[i];
         made.times.push_back(std::move(both));
       }
-    if (made.times.size() > kMostSums) wrong("O2072", "the latency is the largest of too many sums", from, at_ - from);
+    if (made.times.size() > kMostSums) wrong("O2102", "the latency is the largest of too many sums", from, at_ - from);
     return made;
   }
   [[noreturn]] SetValue constant_time(std::size_t from) const {
-    wrong("O2072", "a latency that is there without any call is not supported", from, at_ - from);
+    wrong("O2102", "a latency that is there without any call is not supported", from, at_ - from);
   }
   SetValue product() {
     const std::size_t from = here();
@@ -290,7 +290,7 @@ class Reader {
     if (quiet_) return a;
     if (op == "*" && b.is(Sort::kTimes) && !a.is(Sort::kTimes)) return multiplied(op, b, a, from);
     if (a.is(Sort::kTimes)) {
-      if (op != "*" && op != "/") wrong("O2072", fmt::format("`{}` of a number of calls", op), from, at_ - from);
+      if (op != "*" && op != "/") wrong("O2102", fmt::format("`{}` of a number of calls", op), from, at_ - from);
       const double by = number(b, from);
       if (op == "/" && by == 0) wrong("O0204", "division by zero", from, at_ - from);
       SetValue made = a;
@@ -332,7 +332,7 @@ class Reader {
   double number(const SetValue& value, std::size_t from) const {
     if (value.is(Sort::kNumber)) return value.number;
     if (quiet_) return 1;
-    if (value.is(Sort::kTimes)) wrong("O2072", "this is not linear in the number of calls", from, at_ - from);
+    if (value.is(Sort::kTimes)) wrong("O2102", "this is not linear in the number of calls", from, at_ - from);
     wrong("O0202", fmt::format("a number is needed here, but this is {}", kind_text(value)), from, at_ - from);
   }
 
@@ -481,7 +481,7 @@ class Reader {
     const std::size_t from = here();
     const SetValue over = choice();
     const std::size_t end = at_;
-    if (!quiet_ && !over.is(Sort::kActions)) wrong("O2072", "loops go over `actions` here", from, end - from);
+    if (!quiet_ && !over.is(Sort::kActions)) wrong("O2102", "loops go over `actions` here", from, end - from);
     const auto hidden = bound_;
     for (std::size_t i = 0; i < symbols_.actions.size(); ++i) {
       SetValue action;
@@ -549,7 +549,7 @@ class Reader {
       }
       return SetValue::of(made);
     }
-    if (name == "min") wrong("O2072", "the least of numbers of calls is not supported", from, at_ - from);
+    if (name == "min") wrong("O2102", "the least of numbers of calls is not supported", from, at_ - from);
     SetValue made = arguments[0];
     for (std::size_t i = 1; i < arguments.size(); ++i) {
       if (name == "sum") {
@@ -578,7 +578,7 @@ SetValue evaluate(std::string_view text, const Symbols& symbols) {
 
 SetValue evaluate(const yaml::Node& node, const Symbols& symbols, std::string_view what) {
   if (node.is_null()) return {};
-  if (!node.is_scalar()) base::fail("O2073", fmt::format("{} is one value, not a list or a map", what), node.where);
+  if (!node.is_scalar()) base::fail("O2103", fmt::format("{} is one value, not a list or a map", what), node.where);
   try {
     return evaluate(node.scalar, symbols);
   } catch (const SetExpressionError& error) {
@@ -598,14 +598,14 @@ SetValue evaluate(const yaml::Node& node, const Symbols& symbols, std::string_vi
 double number_of(const yaml::Node& node, const Symbols& symbols, std::string_view what) {
   const SetValue value = evaluate(node, symbols, what);
   if (!value.is(Sort::kNumber))
-    base::fail("O2073", fmt::format("{} must be a number, but is {}", what, kind_text(value)), node.where);
+    base::fail("O2103", fmt::format("{} must be a number, but is {}", what, kind_text(value)), node.where);
   return value.number;
 }
 
 Bits tensors_of(const yaml::Node& node, const Symbols& symbols, std::string_view what) {
   const SetValue value = evaluate(node, symbols, what);
   if (!value.is(Sort::kTensors))
-    base::fail("O2073", fmt::format("{} must be a set of tensors, but is {}", what, kind_text(value)), node.where,
+    base::fail("O2103", fmt::format("{} must be a set of tensors, but is {}", what, kind_text(value)), node.where,
                "sets are `All`, `Inputs`, `Outputs`, `Intermediates`, `Nothing`, names of tensors, joined by | & - ~");
   return value.set;
 }

@@ -79,7 +79,7 @@ SetValue evaluate(std::string_view text, const Symbols& symbols);
 
 // Of a scalar in a document. Throws InputError, which points at the part that is wrong.
 SetValue evaluate(const yaml::Node& node, const Symbols& symbols, std::string_view what);
-// The same, demanding a kind: O2073.
+// The same, demanding a kind: O2103.
 double number_of(const yaml::Node& node, const Symbols& symbols, std::string_view what);
 Bits tensors_of(const yaml::Node& node, const Symbols& symbols, std::string_view what);
 

@@ -18,7 +18,7 @@ constexpr double kMostSize = 1e15;
 base::Count size_of(const yaml::Node& node, const Symbols& symbols, const std::string& what) {
   const double size = number_of(node, symbols, what);
   if (!(size >= 1 && size <= kMostSize && size == std::floor(size)))
-    base::fail("O2073", fmt::format("{} must be a whole number from 1 on, but is {:.17g}", what, size), node.where);
+    base::fail("O2103", fmt::format("{} must be a whole number from 1 on, but is {:.17g}", what, size), node.where);
   return static_cast<base::Count>(std::llround(size));
 }
 
@@ -49,7 +49,7 @@ std::map<std::string, base::Count> rank_sizes(const yaml::Node& node) {
       symbols.names[entry->key] = SetValue::of(static_cast<double>(size));
     }
     if (later.size() == open.size())
-      base::fail("O2079", fmt::format("the size of rank `{}` goes in a circle", later[0]->key), later[0]->value.where);
+      base::fail("O2109", fmt::format("the size of rank `{}` goes in a circle", later[0]->key), later[0]->value.where);
     open = std::move(later);
   }
   return sizes;
@@ -78,7 +78,7 @@ std::pair<std::string, base::Count> bound_of(const yaml::Node& node) {
   const bool inclusive = read && at < text.size() && text[at] == '=';
   if (inclusive) ++at;
   if (!read || text.find_first_of("<>=", at) != std::string::npos)
-    base::fail("O2074", fmt::format("`{}` is no shape that is read here", text), node.where,
+    base::fail("O2104", fmt::format("`{}` is no shape that is read here", text), node.where,
                "write `0 <= m < 128`, of one variable");
   yaml::Node bound = node;
   bound.scalar = text.substr(at);
@@ -121,7 +121,7 @@ class WorkloadBuilder {
     if (instances != nullptr) times_ = static_cast<double>(size_of(*instances, {}, "`n_instances`"));
     const yaml::Node* einsums = workload.find("einsums");
     if (einsums == nullptr || !einsums->is_sequence() || einsums->items.empty())
-      base::fail("O2079", "`einsums` is a list of at least one einsum", workload.where);
+      base::fail("O2109", "`einsums` is a list of at least one einsum", workload.where);
     flatten(*einsums);
     for (Entry& entry : entries_) gather(entry.spec);
     WorkloadSpec made;
@@ -157,13 +157,13 @@ class WorkloadBuilder {
     } else if (list != nullptr) {
       spec.accesses = accesses_of_list(*list, found_);
     } else {
-      base::fail("O2079", "an einsum is a text, or has `tensor_accesses`", node.where);
+      base::fail("O2109", "an einsum is a text, or has `tensor_accesses`", node.where);
     }
     spec.name = spec.accesses.back().tensor;
     if (node.is_map()) read_keys(node, text != nullptr, entry);
     for (const Entry& other : entries_)
       if (other.spec.name == spec.name)
-        base::fail("O2079", fmt::format("two einsums are called `{}`", spec.name), node.where);
+        base::fail("O2109", fmt::format("two einsums are called `{}`", spec.name), node.where);
     drop_repeated(spec);
     entries_.push_back(std::move(entry));
   }
@@ -181,7 +181,7 @@ class WorkloadBuilder {
     if (const yaml::Node* sizes = node.find("rank_sizes")) own_sizes_[entry.spec.name] = rank_sizes(*sizes);
     if (const yaml::Node* shape = node.find("iteration_space_shape")) own_shapes_[entry.spec.name] = shapes(shape);
     entry.renames = node.find("renames");
-    if (entry.spec.copy && entry.spec.accesses.size() != 2) base::fail("O2079", "a copy reads one tensor", node.where);
+    if (entry.spec.copy && entry.spec.accesses.size() != 2) base::fail("O2109", "a copy reads one tensor", node.where);
   }
 
   // `DX + DX` reads DX once.
@@ -193,11 +193,11 @@ class WorkloadBuilder {
       if (same == kept.end()) {
         kept.push_back(std::move(access));
       } else if (access.output || same->projection != access.projection) {
-        base::fail("O2074", fmt::format("`{}` is touched twice in different ways", access.tensor), access.where,
+        base::fail("O2104", fmt::format("`{}` is touched twice in different ways", access.tensor), access.where,
                    "give the second a name of its own and copy it before");
       }
     }
-    if (kept.size() > kMostMembers) base::fail("O2079", "an einsum touches 64 tensors at most", spec.where);
+    if (kept.size() > kMostMembers) base::fail("O2109", "an einsum touches 64 tensors at most", spec.where);
     spec.accesses = std::move(kept);
   }
 
@@ -224,7 +224,7 @@ class WorkloadBuilder {
           known = symbols.variables.end() - 1;
         }
         const auto i = static_cast<std::size_t>(known - symbols.variables.begin());
-        if (i >= kMostMembers) base::fail("O2079", "an einsum has 64 rank variables at most", spec.where);
+        if (i >= kMostMembers) base::fail("O2109", "an einsum has 64 rank variables at most", spec.where);
         symbols.variables_of.back() |= Bits{1} << i;
         const base::Count* size = of(own, rank);
         if (size == nullptr) size = of(sizes_, rank);
@@ -235,7 +235,7 @@ class WorkloadBuilder {
     }
     for (std::size_t i = 0; i < spec.sizes.size(); ++i)
       if (spec.sizes[i] == 0)
-        base::fail("O2079",
+        base::fail("O2109",
                    fmt::format("nothing says how large `{}` of einsum `{}` is", symbols.variables[i], spec.name),
                    spec.where, "give its rank a size in `rank_sizes`");
   }
@@ -292,7 +292,7 @@ class WorkloadBuilder {
     for (const yaml::Node& item : renames.items) {
       const yaml::Node* name = item.find("name");
       const yaml::Node* source = item.find("source");
-      if (name == nullptr || source == nullptr) base::fail("O2079", "a rename has a `name` and a `source`", item.where);
+      if (name == nullptr || source == nullptr) base::fail("O2109", "a rename has a `name` and a `source`", item.where);
       rename_one(name->scalar, *source, item.find("expected_count"), spec, done);
     }
   }
@@ -304,13 +304,13 @@ class WorkloadBuilder {
     const std::string what = fmt::format("`{}` of einsum `{}`", name, spec.name);
     const SetValue value = evaluate(source, symbols, what);
     if (!value.is(SetValue::Kind::kTensors) && !value.is(SetValue::Kind::kVariables))
-      base::fail("O2073", fmt::format("{} must be a set of tensors or of rank variables", what), source.where);
+      base::fail("O2103", fmt::format("{} must be a set of tensors or of rank variables", what), source.where);
     symbols.names[name] = value;
     if (expected == nullptr || expected->is_null()) return;
     const SetValue count = evaluate(*expected, symbols, "`expected_count`");
     const int members = std::popcount(value.set);
     if (count.is(SetValue::Kind::kNumber) && count.number != members)
-      base::fail("O2075",
+      base::fail("O2105",
                  fmt::format("{} must be {} tensor{}, but is {}", what, count.number, count.number == 1 ? "" : "s",
                              members_text(value, symbols)),
                  source.where, fmt::format("say which it is: `renames: {{{}: ...}}` in the einsum", name));
@@ -341,7 +341,7 @@ class WorkloadBuilder {
           for (std::size_t i = 0; i < bits.size(); ++i) {
             if ((set >> i & 1) == 0) continue;
             if ((rest >> i & 1) == 0)
-              base::fail("O2079", fmt::format("two keys give `{}` its bits", symbols.tensors[i]), entry.key_where);
+              base::fail("O2109", fmt::format("two keys give `{}` its bits", symbols.tensors[i]), entry.key_where);
             bits[i] = value;
           }
           rest &= ~set;
@@ -350,7 +350,7 @@ class WorkloadBuilder {
     for (std::size_t i = 0; i < bits.size(); ++i) {
       if (spec.accesses[i].bits) bits[i] = *spec.accesses[i].bits;
       if (!(bits[i] > 0))
-        base::fail("O2079", fmt::format("nothing says how many bits a value of `{}` has", symbols.tensors[i]),
+        base::fail("O2109", fmt::format("nothing says how many bits a value of `{}` has", symbols.tensors[i]),
                    spec.accesses[i].where, "give `bits_per_value: {All: 16}` in `workload`");
     }
     symbols.bits_of = std::move(bits);
@@ -376,7 +376,7 @@ class WorkloadBuilder {
   }
   [[noreturn]] static void refuse_circle(const std::vector<EinsumSpec>& left) {
     base::Diagnostics own;
-    auto& error = own.error("O2079", "the einsums go in a circle: each of these waits for another", left[0].where);
+    auto& error = own.error("O2109", "the einsums go in a circle: each of these waits for another", left[0].where);
     error.label(fmt::format("`{}` makes `{}`", left[0].name, left[0].accesses.back().tensor));
     for (std::size_t i = 1; i < left.size(); ++i)
       error.also(left[i].where, fmt::format("`{}` makes `{}`", left[i].name, left[i].accesses.back().tensor));
@@ -391,7 +391,7 @@ class WorkloadBuilder {
         const double bits = einsum.symbols.bits_of[i];
         const auto [first, added] = known.emplace(einsum.accesses[i].tensor, bits);
         if (!added && first->second != bits)
-          base::fail("O2079",
+          base::fail("O2109",
                      fmt::format("a value of `{}` has {} bits in einsum `{}`, and {} before", first->first, bits,
                                  einsum.name, first->second),
                      einsum.accesses[i].where);

@@ -41,7 +41,7 @@ struct WorkloadSpec {
   std::vector<EinsumSpec> einsums;
 };
 
-// Throws InputError: O2073 to O2075, O2079.
+// Throws InputError: O2103 to O2105, O2109.
 WorkloadSpec read_workload(const Documents& documents, base::Diagnostics& found);
 
 }  // namespace orrery::formats::accelforge

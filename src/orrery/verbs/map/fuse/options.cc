@@ -51,7 +51,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
   std::string compat;
   line.meant("--compat", "NAME", "accelforge: read its files, and count as it does", [](const std::string& name) {
     if (name != kBlockCompat)
-      misuse("O2081", fmt::format("`--compat {}` has no meaning for whole blocks", name),
+      misuse("O2111", fmt::format("`--compat {}` has no meaning for whole blocks", name),
              "write `--compat accelforge`, or leave `--fuse` out");
   });
   line.offer("--compat", {std::string(kBlockCompat)});
@@ -107,7 +107,7 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
   if (answer.best) return {answer.ended_early ? run.cut_short() : kDone};
   if (answer.ended_early && answer.infeasible.empty()) return {run.cut_short()};
   base::Diagnostics reasons;
-  reasons.error("O2080", fmt::format("nothing is allowed: {}", answer.infeasible))
+  reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible))
       .hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
   return {kNo, reasons.all()};
 }
@@ -120,7 +120,7 @@ bool asks_for_blocks(const Arguments& arguments) {
 
 int run_map_fuse(const Arguments& arguments, Console& console) {
   if (!is_compat(arguments) && !base::contains(arguments, "--help"))
-    misuse("O2081",
+    misuse("O2111",
            "`--fuse` maps blocks that AccelForge's files describe; blocks of `--model` on `--chip` it does not",
            "write `orrery map --fuse --compat accelforge ARCH.yaml WORKLOAD.yaml`, or `--fuse auto` to fuse each GEMM "
            "with its normalisation");

@@ -140,7 +140,7 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
                      : request.search.goal == fused::Goal::kDelay ? "delay"
                                                                   : "edp";
   const fused::Problem problem = read_block(request, answer).problem;
-  if (const std::string wrong = fused::fault(problem); !wrong.empty()) base::fail("O2079", wrong);
+  if (const std::string wrong = fused::fault(problem); !wrong.empty()) base::fail("O2109", wrong);
   fused::SearchOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
   const fused::Result result = fused::optimize(problem, search);

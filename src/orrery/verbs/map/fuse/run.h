@@ -6,7 +6,7 @@
 
 namespace orrery::verbs {
 
-// Throws InputError: O1103 without files, O2070 to O2080, and as the readers do.
+// Throws InputError: O1103 without files, O2100 to O2110, and as the readers do.
 BlockAnswer map_fused_block(const BlockRequest& request);
 
 }  // namespace orrery::verbs
