@@ -396,7 +396,9 @@ std::vector<yaml::Node> expand_inheriting(const File& file, const TemplateOption
         if (folder.filename() == "workloads") readable.folders.push_back(folder.string());
     }
     return Expander(readable, file, included, found, true).documents(file, options.folders);
-  } catch (const base::InputError& error) {
+  } catch (base::InputError& error) {
+    for (base::Diagnostic& one : error.diagnostics)
+      if (one.code == "O0100") one.hint("name the folder that has it: `--include DIR`");
     found.append(error.diagnostics);
     return {};
   }
