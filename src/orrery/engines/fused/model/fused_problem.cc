@@ -77,6 +77,19 @@ std::string fault(const Problem& p) {
         if (p.einsums[e].accesses[b].tensor == tensor)
           return fmt::format("{} reads {} twice", p.einsums[e].name, p.tensors[tensor].name);
     }
+  for (std::size_t t = 0; t < p.tensors.size(); ++t) {
+    bool read = false;
+    for (const Einsum& e : p.einsums)
+      for (int a = 0; a < e.output(); ++a) read = read || e.accesses[a].tensor == static_cast<int>(t);
+    const bool made = maker[t] >= 0;
+    if (!made && !read) continue;
+    const TensorKind kind = p.tensors[t].kind;
+    const bool right = made ? kind == (read ? TensorKind::kIntermediate : TensorKind::kOutput)
+                            : kind == TensorKind::kInput || kind == TensorKind::kWeight;
+    if (!right)
+      return fmt::format("{} is {}made and {}read, and called another kind of tensor", p.tensors[t].name,
+                         made ? "" : "not ", read ? "" : "not ");
+  }
   return "";
 }
 
