@@ -48,7 +48,7 @@ struct Change {
   double innermost = 0;                        // all that live at the einsum's innermost depth
 };
 
-struct Step {
+struct JoinStep {
   int parent = -1;
   const Interface* face = nullptr;
   const Mapping* mapping = nullptr;
@@ -272,7 +272,7 @@ class Joiner {
   std::vector<Life> lives_;
   double capacity_ = kUnlimited;
   std::vector<double> rest_energy_, rest_delay_;  // of einsum e and those after it, at least
-  std::vector<Step> steps_;
+  std::vector<JoinStep> steps_;
   JoinResult result_;
 };
 
