@@ -109,7 +109,8 @@ void declare_fusion(CommandLine& line, Options& options) {
               "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
   line.meant(
       "--fuse", "NAME",
-      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
+      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared. "
+      "Without a value: blocks of AccelForge's files as a whole, `orrery map --fuse --help`",
       [&options](const std::string& text) {
         if (text != "auto")
           misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),

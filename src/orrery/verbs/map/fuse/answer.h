@@ -69,7 +69,8 @@ struct BlockAnswer {
   double compute_energy = 0, leakage_energy = 0;
   std::vector<BlockUse> use;
   std::vector<BlockExchange> exchanges;
-  std::string infeasible;  // why there is nothing
+  std::string infeasible;               // why there is nothing
+  std::vector<std::string> capacities;  // then: what storages hold
   base::Certificate certificate;
   bool ended_early = false;
 

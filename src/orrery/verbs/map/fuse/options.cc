@@ -107,8 +107,9 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
   if (answer.best) return {answer.ended_early ? run.cut_short() : kDone};
   if (answer.ended_early && answer.infeasible.empty()) return {run.cut_short()};
   base::Diagnostics reasons;
-  reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible))
-      .hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
+  auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
+  for (const std::string& capacity : answer.capacities) reason.note(capacity);
+  reason.hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
   return {kNo, reasons.all()};
 }
 

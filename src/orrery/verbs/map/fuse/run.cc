@@ -148,7 +148,13 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
   answer.infeasible = result.infeasible;
   answer.ended_early = !result.certificate.optimal;
   for (const fused::Solution& one : result.front) answer.front.push_back(point_of(problem, one));
-  if (!result.best) return answer;
+  if (!result.best) {
+    for (const fused::Storage& storage : problem.machine.storages)
+      if (std::isfinite(storage.capacity))
+        answer.capacities.push_back(
+            fmt::format("an instance of `{}` holds {:.0f} bits", storage.name, storage.capacity));
+    return answer;
+  }
   answer.best = point_of(problem, *result.best);
   const fused::Evaluation cost = fused::evaluate(problem, result.best->tree);
   std::optional<fused::Evaluation> unfused;
