@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/formats/accelforge/architecture_reader.h"
 #include "orrery/formats/accelforge/keep_choices.h"
 #include "orrery/formats/accelforge/workload_reader.h"
@@ -117,8 +118,8 @@ class Assembler {
         const SpreadFigures spread = spread_of(*node, symbols, first ? found_ : ignored_);
         instances *= spread.ways;
         if (first)
-          machine.fanouts.push_back({component.name + "." + spread.name, position, std::llround(spread.ways)});
-        else if (machine.fanouts[fanouts].ways != std::llround(spread.ways))
+          machine.fanouts.push_back({component.name + "." + spread.name, position, base::saturated(spread.ways)});
+        else if (machine.fanouts[fanouts].ways != base::saturated(spread.ways))
           differs("the fan-out", spread.name, spec, node->where);
         ++fanouts;
         ++position;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/formats/accelforge/einsum_text.h"
 
 namespace orrery::formats::accelforge {
@@ -19,7 +20,17 @@ base::Count size_of(const yaml::Node& node, const Symbols& symbols, const std::s
   const double size = number_of(node, symbols, what);
   if (!(size >= 1 && size <= kMostSize && size == std::floor(size)))
     base::fail("O2103", fmt::format("{} must be a whole number from 1 on, but is {:.17g}", what, size), node.where);
-  return static_cast<base::Count>(std::llround(size));
+  return base::saturated(size);
+}
+
+// The name that keeps a text from having a value; empty where none does.
+std::string unknown_name(const yaml::Node& node, const Symbols& symbols) {
+  try {
+    evaluate(node.scalar, symbols);
+    return "";
+  } catch (const SetExpressionError& error) {
+    return error.name;
+  }
 }
 
 // Sizes of ranks may be said by those of others, in any order.
@@ -32,14 +43,9 @@ std::map<std::string, base::Count> rank_sizes(const yaml::Node& node) {
   while (!open.empty()) {
     std::vector<const yaml::Node::Entry*> later;
     for (const yaml::Node::Entry* entry : open) {
-      const bool waits = std::any_of(open.begin(), open.end(), [&](const yaml::Node::Entry* other) {
-        try {
-          evaluate(entry->value.scalar, symbols);
-          return false;
-        } catch (const SetExpressionError& error) {
-          return error.name == other->key && other != entry;
-        }
-      });
+      const std::string awaited = unknown_name(entry->value, symbols);
+      const bool waits = awaited != entry->key && std::any_of(open.begin(), open.end(),
+                                                              [&](const auto* other) { return other->key == awaited; });
       if (waits) {
         later.push_back(entry);
         continue;
