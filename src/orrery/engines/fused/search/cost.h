@@ -24,6 +24,11 @@ struct Cost {
     return energy <= other.energy && inside <= other.inside && port[0] <= other.port[0] && port[1] <= other.port[1] &&
            port[2] <= other.port[2] && port[3] <= other.port[3];
   }
+  void lower(const Cost& other) {
+    energy = std::min(energy, other.energy);
+    inside = std::min(inside, other.inside);
+    for (int i = 0; i < 4; ++i) port[i] = std::min(port[i], other.port[i]);
+  }
   void add(const Cost& other, double times) {
     energy += other.energy * times;
     for (int i = 0; i < 4; ++i) port[i] += other.port[i] * times;

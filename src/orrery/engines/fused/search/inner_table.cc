@@ -5,22 +5,32 @@
 #include <stdexcept>
 
 namespace orrery::fused {
+namespace {
+
+constexpr std::uint32_t kMostTiles = 1U << 24;
+
+}  // namespace
 
 InnerTable::InnerTable(const EinsumShape& shape, Counted counted) : shape_(shape), lines_(nest_lines(shape, counted)) {
   for (const NestLine& line : lines_)
     if (line.free.size() > kMostFree) throw std::length_error(shape.view.e.name + " has too many places for its loops");
   used_.resize(shape.view.machine.storages.size());
   inside_.resize(ports_inside(shape));
+  for (const VariableClass& one : shape.all) tiles_ *= static_cast<std::uint32_t>(one.divisors.size());
+  if (tiles_ > kMostTiles) throw std::length_error(shape.view.e.name + " has too many tiles");
+  places_.resize(std::size_t{1} << shape.view.accesses());
 }
 
-const std::vector<InnerNest>& InnerTable::best(const Tile& tile, unsigned outside) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(outside) << 32) | shape_.number(tile);
-  const auto [found, fresh] = best_.try_emplace(key);
-  std::vector<InnerNest>& all = found->second;
-  if (!fresh) return all;
+const InnerTable::Entry& InnerTable::entry(const Tile& tile, unsigned outside) {
+  std::vector<std::int32_t>& places = places_[outside];
+  if (places.empty()) places.assign(tiles_, -1);
+  std::int32_t& place = places[shape_.number(tile)];
+  if (place >= 0) return entries_[place];
+  place = static_cast<std::int32_t>(entries_.size());
+  Entry& made = entries_.emplace_back();
   for (std::uint32_t i = 0; i < lines_.size(); ++i) {
     const NestLine& line = lines_[i];
-    Walk walk{line, tile, outside, i, {}, {}, all};
+    Walk walk{line, tile, outside, i, {}, {}, made.nests};
     bool divides = true;
     for (int c = 0; c < shape_.classes() && divides; ++c) {
       const int left = shape_.all[c].quotient[tile[c]][line.parts[c]];
@@ -29,7 +39,18 @@ const std::vector<InnerNest>& InnerTable::best(const Tile& tile, unsigned outsid
     }
     if (divides) fill(walk, 0);
   }
-  return all;
+  if (!made.nests.empty()) made.least = made.nests.front().cost;
+  for (const InnerNest& nest : made.nests) made.least.lower(nest.cost);
+  return made;
+}
+
+const std::vector<InnerNest>& InnerTable::best(const Tile& tile, unsigned outside) {
+  return entry(tile, outside).nests;
+}
+
+const Cost* InnerTable::least(const Tile& tile, unsigned outside) {
+  const Entry& one = entry(tile, outside);
+  return one.nests.empty() ? nullptr : &one.least;
 }
 
 // Tries shares of the free blocks, rising. Whether nothing had to go into this block and the next ones.
@@ -107,9 +128,7 @@ Cost InnerTable::least(unsigned outside) const {
     }
     one.inside = line.unit_latency;
     for (const double port : inside) one.inside = std::max(one.inside, port);
-    least.energy = std::min(least.energy, one.energy);
-    least.inside = std::min(least.inside, one.inside);
-    for (int i = 0; i < 4; ++i) least.port[i] = std::min(least.port[i], one.port[i]);
+    least.lower(one);
   }
   return least;
 }

@@ -5,7 +5,7 @@
 // storage. Most often everything fits innermost, and there is one.
 #pragma once
 
-#include <unordered_map>
+#include <deque>
 
 #include "orrery/engines/fused/search/nest_lines.h"
 
@@ -25,8 +25,9 @@ class InnerTable {
 
   // Unbeaten nests for a tile; bit a of `outside` is set where access a comes from the exchange level.
   const std::vector<InnerNest>& best(const Tile& tile, unsigned outside);
-  // No nest costs less in any figure.
+  // No nest costs less in any figure, whatever the tile; and for this one, none if nothing fits.
   Cost least(unsigned outside) const;
+  const Cost* least(const Tile& tile, unsigned outside);
 
   const std::vector<NestLine>& lines() const { return lines_; }
   double priced() const { return priced_; }
@@ -42,6 +43,11 @@ class InnerTable {
     std::array<std::uint8_t, kMostFree> counts;
     std::vector<InnerNest>& out;
   };
+  struct Entry {
+    std::vector<InnerNest> nests;
+    Cost least;
+  };
+  const Entry& entry(const Tile& tile, unsigned outside);
   bool fill(Walk& walk, std::size_t free);
   bool price(Walk& walk);
 
@@ -49,7 +55,9 @@ class InnerTable {
   std::vector<NestLine> lines_;
   std::vector<double> used_;    // by storage: scratch of price()
   std::vector<double> inside_;  // by port: the same
-  std::unordered_map<std::uint64_t, std::vector<InnerNest>> best_;
+  std::uint32_t tiles_ = 1;
+  std::vector<std::vector<std::int32_t>> places_;  // by `outside` and tile: in entries_; -1: not yet
+  std::deque<Entry> entries_;
   double priced_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 namespace orrery::fused {
-LevelTable::LevelTable(const EinsumShape& shape, Counted counted, const Hope& hope)
+LevelTable::LevelTable(const EinsumShape& shape, Counted counted, Hope& hope)
     : shape_(shape), hope_(hope), inner_(shape, counted) {
   const EinsumView& view = shape.view;
   if (view.accesses() > kMostHolds && shape.exchange >= 0)
@@ -45,6 +45,18 @@ Cost LevelTable::least(unsigned below, unsigned outside) const {
   return cost;
 }
 
+const Cost* LevelTable::least(const Tile& tile, unsigned below, unsigned outside) {
+  const Cost* inside = inner_.least(tile, outside);
+  if (inside == nullptr) return nullptr;
+  bound_ = *inside;
+  for (int a = 0; a < shape_.view.accesses(); ++a)
+    if ((below >> a & 1) != 0) {
+      bound_.add(each_[a], shape_.repeats(tile, a));
+      bound_.add(saved_[a], -1);
+    }
+  return &bound_;
+}
+
 const std::vector<Placement>& LevelTable::best(const Tile& tile, unsigned below, unsigned outside, bool alone) {
   const std::uint64_t key = (((alone ? std::uint64_t{1} : 0) << 8 | below) << 8 | outside) << 32 | shape_.number(tile);
   const auto [found, fresh] = best_.try_emplace(key);
@@ -65,43 +77,43 @@ void LevelTable::place(Walk& walk, const Tile& tile, unsigned left) {
 }
 
 // What of the tile's classes from `cls` on the loops above the hold of `access` take.
-void LevelTable::share(Walk& walk, Tile tile, int access, int cls, unsigned left) {
+bool LevelTable::share(Walk& walk, Tile tile, int access, int cls, unsigned left) {
   while (cls < shape_.classes()) {
     const bool free = walk.holds == 0 || !shape_.relevant(walk.at.order[walk.holds - 1], cls);
     if (free && shape_.relevant(access, cls)) break;
     ++cls;
   }
-  if (cls == shape_.classes()) {
-    enter(walk, tile, access, left);
-    return;
-  }
+  if (cls == shape_.classes()) return enter(walk, tile, access, left);
   const std::uint8_t whole = tile[cls];
   for (int size = whole; size >= 0; --size) {
     if (shape_.all[cls].quotient[whole][size] < 0) continue;
     tile[cls] = static_cast<std::uint8_t>(size);
-    share(walk, tile, access, cls + 1, left);
+    if (share(walk, tile, access, cls + 1, left)) return size == whole;
   }
+  return false;
 }
 
-void LevelTable::enter(Walk& walk, const Tile& tile, int access, unsigned left) {
+bool LevelTable::enter(Walk& walk, const Tile& tile, int access, unsigned left) {
+  const Cost* below = least(tile, left | 1U << access, walk.outside);
+  if (below == nullptr) return true;
+  Cost bound = walk.at.cost;
+  bound.add(*below, 1);
+  bound.inside = below->inside;
+  if (!hope_.wanted(bound)) return true;
   const Cost cost = walk.at.cost;
   const double bits = walk.at.bits;
   walk.at.bits += shape_.words(tile, access) * word_bits_[access];
-  if (walk.at.bits <= capacity_) {
+  if (walk.at.bits <= capacity_ && !beaten(walk, figures(bound, walk.at.bits, walk.alone))) {
     walk.at.cost.add(crossing(tile, access), 1);
-    Cost bound = walk.at.cost;
-    bound.add(least(left, walk.outside), 1);
-    bound.inside = least_inner_[walk.outside].inside;
-    if (hope_.wanted(bound) && !beaten(walk, figures(bound, walk.at.bits, walk.alone))) {
-      walk.at.order[walk.holds] = static_cast<std::int8_t>(access);
-      walk.at.tiles[walk.holds] = tile;
-      ++walk.holds;
-      place(walk, tile, left);
-      walk.at.order[--walk.holds] = -1;
-    }
+    walk.at.order[walk.holds] = static_cast<std::int8_t>(access);
+    walk.at.tiles[walk.holds] = tile;
+    ++walk.holds;
+    place(walk, tile, left);
+    walk.at.order[--walk.holds] = -1;
   }
   walk.at.cost = cost;
   walk.at.bits = bits;
+  return false;
 }
 
 void LevelTable::finish(Walk& walk, const Tile& tile) {
@@ -112,6 +124,7 @@ void LevelTable::finish(Walk& walk, const Tile& tile) {
     one.cost.inside = nest.cost.inside;
     const Figures mine = figures(one.cost, one.bits, walk.alone);
     if (!hope_.wanted(one.cost) || beaten(walk, mine)) continue;
+    if (walk.alone) hope_.found(one.cost);
     one.left = tile;
     one.nest = nest;
     std::size_t kept = 0;

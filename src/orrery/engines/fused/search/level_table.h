@@ -3,6 +3,10 @@
 // They depend on the tile that the fused loops leave, on which tensors the level holds there, and on which it holds
 // already. Between two holds only those loops stand that the outer one's tensor has no rank of (or the hold could be
 // lowered: the same words, a smaller tile) and the inner one's tensor has (or it could be raised: fewer words).
+//
+// What stands below a tile costs at least what the remaining holds cost right there and the inner table has for it: a
+// nest for a smaller tile is one for the larger tile, too, with the rest of its loops on top. So once a tile is
+// hopeless, so are all that it contains.
 #pragma once
 
 #include <cstdint>
@@ -30,19 +34,21 @@ class Hope {
  public:
   virtual ~Hope() = default;
   virtual bool wanted(const Cost& cost) const = 0;
+  virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
 };
 
 class LevelTable {
  public:
-  LevelTable(const EinsumShape& shape, Counted counted, const Hope& hope);
+  LevelTable(const EinsumShape& shape, Counted counted, Hope& hope);
 
   // `below`: accesses to hold; `outside`: those and all others that the level holds. `alone`: nothing is added to the
   // ports later, so that only the slowest one counts.
   const std::vector<Placement>& best(const Tile& tile, unsigned below, unsigned outside, bool alone);
   // Of the words that enter a hold at the exchange level with `tile` below it.
   Cost crossing(const Tile& tile, int access) const;
-  // No placement costs less in any figure.
+  // No placement costs less in any figure, whatever the tile; and below this one. None: nothing fits below it.
   Cost least(unsigned below, unsigned outside) const;
+  const Cost* least(const Tile& tile, unsigned below, unsigned outside);
 
   const InnerTable& inner() const { return inner_; }
   double priced() const { return priced_; }
@@ -66,12 +72,13 @@ class LevelTable {
   static Figures figures(const Cost& cost, double bits, bool alone);
   static bool beaten(Walk& walk, const Figures& one);
   void place(Walk& walk, const Tile& tile, unsigned left);
-  void share(Walk& walk, Tile tile, int access, int cls, unsigned left);
-  void enter(Walk& walk, const Tile& tile, int access, unsigned left);
+  // Whether all is hopeless that has no larger tile.
+  bool share(Walk& walk, Tile tile, int access, int cls, unsigned left);
+  bool enter(Walk& walk, const Tile& tile, int access, unsigned left);
   void finish(Walk& walk, const Tile& tile);
 
   const EinsumShape& shape_;
-  const Hope& hope_;
+  Hope& hope_;
   InnerTable inner_;
   double capacity_ = 0;
   std::vector<Cost> each_;  // crossing() = each * repeats - saved
@@ -79,6 +86,7 @@ class LevelTable {
   std::vector<double> word_bits_;
   std::vector<Cost> least_inner_;  // by `outside`
   std::unordered_map<std::uint64_t, std::vector<Placement>> best_;
+  Cost bound_;  // scratch of least()
   double priced_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 class Maker {
  public:
-  Maker(const Problem& problem, int einsum, const SearchOptions& options, Counted counted, const Hope& hope)
+  Maker(const Problem& problem, int einsum, const SearchOptions& options, Counted counted, Hope& hope)
       : problem_(problem), options_(options), counted_(counted), hope_(hope) {
     made_.shape = std::make_unique<EinsumShape>(problem, einsum);
     made_.level = std::make_unique<LevelTable>(*made_.shape, counted, hope);
@@ -223,10 +223,11 @@ class Maker {
   }
 
   void take(unsigned outside, unsigned below, const Cost& cost) {
+    const Cost* least = made_.level->least(tiles_.back(), below, outside);
+    if (least == nullptr) return;
     Cost bound = cost;
-    const Cost least = made_.level->least(below, outside);
-    bound.add(least, 1);
-    bound.inside = least.inside;
+    bound.add(*least, 1);
+    bound.inside = least->inside;
     if (!hope_.wanted(bound)) return;
     int part = -1;
     const bool alone = (outside & ~part_.exchanged) == below;
@@ -267,7 +268,7 @@ class Maker {
   const Problem& problem_;
   const SearchOptions& options_;
   Counted counted_;
-  const Hope& hope_;
+  Hope& hope_;
   OperatorMappings made_;
   std::vector<int> handed_;
   int most_loops_ = 0;
@@ -282,7 +283,7 @@ class Maker {
 }  // namespace
 
 OperatorMappings operator_mappings(const Problem& problem, int einsum, const SearchOptions& options, Counted counted,
-                                   const Hope& hope) {
+                                   Hope& hope) {
   return Maker(problem, einsum, options, counted, hope).make();
 }
 

@@ -55,6 +55,6 @@ struct OperatorMappings {
 };
 
 OperatorMappings operator_mappings(const Problem& problem, int einsum, const SearchOptions& options, Counted counted,
-                                   const Hope& hope);
+                                   Hope& hope);
 
 }  // namespace orrery::fused

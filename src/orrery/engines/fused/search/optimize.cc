@@ -36,19 +36,27 @@ std::string unsupported(const Machine& machine) {
 // The least that an einsum and all others can cost; with it, whether a mapping may be part of something better.
 class Rest final : public Hope {
  public:
-  Rest(Goal goal, double incumbent) : goal_(goal), incumbent_(incumbent) {}
+  // `one`: of each einsum a single mapping will do, the one that is best if all others cost the least.
+  Rest(Goal goal, double incumbent, bool one = false) : goal_(goal), incumbent_(incumbent), one_(one) {}
+  bool one() const { return one_; }
   void others(double energy, double delay) {
     energy_ = energy;
     delay_ = delay;
+    if (one_) incumbent_ = kUnlimited;
   }
   bool wanted(const Cost& cost) const override {
-    return incumbent_ == kUnlimited ||
-           goal_value(goal_, cost.energy + energy_, cost.delay() + delay_) <= incumbent_ * (1 + 1e-9);
+    return incumbent_ == kUnlimited || value(cost) <= incumbent_ * (1 + 1e-9);
+  }
+  void found(const Cost& cost) override {
+    if (one_) incumbent_ = std::min(incumbent_, value(cost));
   }
 
  private:
+  double value(const Cost& cost) const { return goal_value(goal_, cost.energy + energy_, cost.delay() + delay_); }
+
   Goal goal_;
   double incumbent_;
+  bool one_;
   double energy_ = 0;
   double delay_ = 0;
 };
@@ -96,21 +104,21 @@ class Search {
 
   Result run() {
     const base::Stopwatch clock;
-    SearchOptions alone = options_;
-    alone.fuse = false;
-    make_sets(alone, Rest(options_.goal, kUnlimited));
-    JoinResult joined = join_sets(0, kUnlimited);
-    if (options_.fuse) {
-      least_of_each();
-      const double incumbent = joined.answers.empty() || options_.front ? kUnlimited : value(joined.answers.front());
-      make_sets(options_, Rest(options_.goal, incumbent));
-      double known = incumbent;
-      if (!options_.front) {
-        const JoinResult narrow = join_sets(kBeam, incumbent);
-        if (!narrow.answers.empty()) known = std::min(known, value(narrow.answers.front()));
-      }
-      joined = join_sets(0, known);
+    least_of_each();
+    double known = kUnlimited;
+    if (!options_.front) {
+      SearchOptions alone = options_;
+      alone.fuse = false;
+      make_sets(alone, Rest(options_.goal, kUnlimited, true));
+      const JoinResult joined = join_sets(kBeam, kUnlimited);
+      if (!joined.answers.empty()) known = value(joined.answers.front());
     }
+    make_sets(options_, Rest(options_.goal, known));
+    if (!options_.front) {
+      const JoinResult narrow = join_sets(kBeam, known);
+      if (!narrow.answers.empty()) known = std::min(known, value(narrow.answers.front()));
+    }
+    const JoinResult joined = join_sets(0, known);
     report(joined, clock.seconds());
     return std::move(result_);
   }
@@ -139,27 +147,26 @@ class Search {
         same = &made_.back();
       }
       sets_.push_back(same);
-      if (!least_.empty()) least_of(e, *same);
+      if (options.fuse == options_.fuse && !rest.one()) least_of(e, *same);
     }
   }
 
   // What each einsum costs at least, wherever its tensors are handed on.
   void least_of_each() {
-    least_.clear();
     for (int e = 0; e < einsums_; ++e) {
-      const OperatorMappings& set = *sets_[e];
-      const EinsumView& view = set.shape->view;
-      std::pair<double, double> least{0, 0};
-      for (unsigned outside = 0; !view.e.copy && outside < 1U << view.accesses(); ++outside) {
-        unsigned own = 0;
-        for (int a = 0; a < view.accesses(); ++a)
-          if (view.tensor(a).kind != TensorKind::kIntermediate) own |= 1U << a;
-        if (set.shape->exchange < 0 && outside > 0) break;
-        const Cost cost = set.level->least(outside & own, outside);
-        least = outside == 0 ? std::pair{cost.energy, cost.delay()}
-                             : std::pair{std::min(least.first, cost.energy), std::min(least.second, cost.delay())};
+      const EinsumShape shape(problem_, e);
+      Rest all(options_.goal, kUnlimited);
+      const LevelTable level(shape, counted_, all);
+      const EinsumView& view = shape.view;
+      unsigned own = 0;
+      for (int a = 0; a < view.accesses(); ++a)
+        if (view.tensor(a).kind != TensorKind::kIntermediate) own |= 1U << a;
+      std::pair<double, double> least{kUnlimited, kUnlimited};
+      for (unsigned outside = 0; outside < (shape.exchange < 0 ? 1U : 1U << view.accesses()); ++outside) {
+        const Cost cost = level.least(outside & own, outside);
+        least = {std::min(least.first, cost.energy), std::min(least.second, cost.delay())};
       }
-      least_.push_back(least);
+      least_.push_back(view.e.copy ? std::pair{0.0, 0.0} : least);
     }
   }
 
