@@ -154,7 +154,7 @@ class Figures {
       const yaml::Node* size = given(node_, "size");
       if (size == nullptr)
         base::fail("O2103", fmt::format("memory `{}` needs a `size` in bits", component_.name), node_.where);
-      made.size = number_of(*size, symbols_, what("size"));
+      made.size = at_least_zero(*size, what("size"));
       if (const yaml::Node* bits = given(node_, "bits_per_value")) made.bits = bits_there(*bits);
     }
     const std::vector<std::string> wanted =
@@ -172,6 +172,17 @@ class Figures {
 
  private:
   std::string what(std::string_view key) const { return fmt::format("`{}` of `{}`", key, component_.name); }
+  // Below 0 an optimum would have no bound.
+  double at_least_zero(const yaml::Node& node, const std::string& name) const {
+    const double value = number_of(node, symbols_, name);
+    if (!(value >= 0)) base::fail("O2103", fmt::format("{} must be at least 0, but is {:g}", name, value), node.where);
+    return value;
+  }
+  double finite(const yaml::Node& node, const std::string& name) const {
+    const double value = at_least_zero(node, name);
+    if (!std::isfinite(value)) base::fail("O2103", name + " must be finite", node.where);
+    return value;
+  }
   double parallel() const { return value_or(node_, "n_parallel_instances", symbols_, 1); }
 
   std::vector<double> bits_there(const yaml::Node& node) const {
@@ -210,11 +221,11 @@ class Figures {
     // A latency that is given as a whole may need no throughput.
     const bool needs_rate = throughput == nullptr && latency == nullptr && given(node_, "total_latency") == nullptr;
     if (energy == nullptr || needs_rate) price = price_of(name, made.bits, size);
-    made.energy = energy != nullptr ? number_of(*energy, symbols_, what("energy")) : price->energy;
+    made.energy = energy != nullptr ? finite(*energy, what("energy")) : price->energy;
     if (throughput != nullptr)
-      made.throughput = number_of(*throughput, symbols_, what("throughput"));
+      made.throughput = at_least_zero(*throughput, what("throughput"));
     else if (latency != nullptr)
-      made.throughput = 1 / number_of(*latency, symbols_, what("latency"));
+      made.throughput = 1 / at_least_zero(*latency, what("latency"));
     else
       made.throughput = price ? price->throughput : 0;
     made.energy *= value_or(from, "energy_scale", symbols_, 1);
@@ -278,7 +289,7 @@ class Figures {
   }
 
   double leak_power(double size) const {
-    if (const yaml::Node* power = given(node_, "leak_power")) return number_of(*power, symbols_, what("leak_power"));
+    if (const yaml::Node* power = given(node_, "leak_power")) return finite(*power, what("leak_power"));
     return price_of(actions_[0].name, actions_[0].bits, size).leak_power;
   }
 
