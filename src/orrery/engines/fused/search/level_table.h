@@ -33,7 +33,7 @@ struct Placement {
 class Hope {
  public:
   virtual ~Hope() = default;
-  virtual bool wanted(const Cost& cost) const = 0;
+  virtual bool wanted(const Cost& cost) = 0;   // never, once time is up
   virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
 };
 
