@@ -22,7 +22,7 @@ struct Label {
   double delay = 0;
   std::array<double, kMostFused> stays{};
   std::array<double, kMostFused + 1> peak{};
-  int step = -1;  // in Joiner::traces_
+  int step = -1;  // in Joiner::steps_
 };
 
 struct Alive {
@@ -48,7 +48,7 @@ struct Change {
   double innermost = 0;                        // all that live at the einsum's innermost depth
 };
 
-struct Trace {
+struct JoinStep {
   int parent = -1;
   const Interface* face = nullptr;
   const Mapping* mapping = nullptr;
@@ -232,8 +232,8 @@ class Joiner {
         return;
       }
     result_.dominated += static_cast<double>(std::erase_if(labels, [&](const Label& o) { return no_worse(made, o); }));
-    made.step = static_cast<int>(traces_.size());
-    traces_.push_back({parent, &face, &mapping, shared});
+    made.step = static_cast<int>(steps_.size());
+    steps_.push_back({parent, &face, &mapping, shared});
     labels.push_back(made);
   }
 
@@ -257,8 +257,8 @@ class Joiner {
     for (const Label* label : ends) {
       if (options_.front && !result_.answers.empty() && label->delay >= result_.answers.back().delay) continue;
       Joined one{label->energy, label->delay, {}};
-      for (int s = label->step; s >= 0; s = traces_[s].parent)
-        one.picks.push_back({traces_[s].face, traces_[s].mapping, traces_[s].shared});
+      for (int s = label->step; s >= 0; s = steps_[s].parent)
+        one.picks.push_back({steps_[s].face, steps_[s].mapping, steps_[s].shared});
       std::reverse(one.picks.begin(), one.picks.end());
       result_.answers.push_back(std::move(one));
       if (!options_.front) return;
@@ -272,7 +272,7 @@ class Joiner {
   std::vector<Life> lives_;
   double capacity_ = kUnlimited;
   std::vector<double> rest_energy_, rest_delay_;  // of einsum e and those after it, at least
-  std::vector<Trace> traces_;
+  std::vector<JoinStep> steps_;
   JoinResult result_;
 };
 
