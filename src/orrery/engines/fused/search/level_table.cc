@@ -5,7 +5,7 @@
 
 namespace orrery::fused {
 LevelTable::LevelTable(const EinsumShape& shape, Counted counted, Hope& hope)
-    : shape_(shape), hope_(hope), inner_(shape, counted) {
+    : shape_(shape), hope_(hope), inner_(shape, counted, hope) {
   const EinsumView& view = shape.view;
   if (view.accesses() > kMostHolds && shape.exchange >= 0)
     throw std::length_error(view.e.name + " touches more than four tensors");
