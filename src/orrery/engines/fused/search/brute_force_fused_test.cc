@@ -30,7 +30,7 @@ TEST(FusedBruteForce, EqualsEnumeration) {
     const Problem problem = RandomProblem(static_cast<std::uint64_t>(i)).make();
     ASSERT_EQ(fault(problem), "") << i;
     SearchOptions options;
-    options.fused_loops = 1 + i % 2;
+    options.fused_loops = 1 + i % 3;
     BruteForce brute(problem, options);
     for (const Goal goal : {Goal::kEnergy, Goal::kDelay, Goal::kEdp}) {
       options.goal = goal;

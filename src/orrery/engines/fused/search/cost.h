@@ -35,4 +35,12 @@ struct Cost {
   }
 };
 
+// Whether a mapping whose cost is at least `cost`, leakage left out, can be part of an answer that is wanted.
+class Hope {
+ public:
+  virtual ~Hope() = default;
+  virtual bool wanted(const Cost& cost) = 0;   // never, once time is up
+  virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
+};
+
 }  // namespace orrery::fused

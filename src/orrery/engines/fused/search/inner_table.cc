@@ -8,10 +8,14 @@ namespace orrery::fused {
 namespace {
 
 constexpr std::uint32_t kMostTiles = 1U << 24;
+constexpr std::size_t kTilesBetweenDrops = 16;
 
 }  // namespace
 
-InnerTable::InnerTable(const EinsumShape& shape, Counted counted) : shape_(shape), lines_(nest_lines(shape, counted)) {
+InnerTable::InnerTable(const EinsumShape& shape, Counted counted, Hope& hope)
+    : shape_(shape), hope_(hope), lines_(nest_lines(shape, counted)) {
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const NestLine& a, const NestLine& b) { return a.unit_latency < b.unit_latency; });
   for (const NestLine& line : lines_)
     if (line.free.size() > kMostFree) throw std::length_error(shape.view.e.name + " has too many places for its loops");
   used_.resize(shape.view.machine.storages.size());
@@ -19,6 +23,18 @@ InnerTable::InnerTable(const EinsumShape& shape, Counted counted) : shape_(shape
   for (const VariableClass& one : shape.all) tiles_ *= static_cast<std::uint32_t>(one.divisors.size());
   if (tiles_ > kMostTiles) throw std::length_error(shape.view.e.name + " has too many tiles");
   places_.resize(std::size_t{1} << shape.view.accesses());
+  const std::vector<double> once(shape.view.accesses(), 1);
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+    wanted_.push_back(i);
+    least_.push_back(least(lines_[i], 0, once));
+    for (unsigned outside = 1; outside < places_.size() && shape.exchange >= 0; ++outside)
+      least_.back().lower(least(lines_[i], outside, once));
+  }
+}
+
+// What is found makes lines hopeless for all tiles, such as those that leave most instances idle.
+void InnerTable::drop_unwanted() {
+  std::erase_if(wanted_, [&](std::uint32_t i) { return !hope_.wanted(least_[i]); });
 }
 
 const InnerTable::Entry& InnerTable::entry(const Tile& tile, unsigned outside) {
@@ -27,9 +43,16 @@ const InnerTable::Entry& InnerTable::entry(const Tile& tile, unsigned outside) {
   std::int32_t& place = places[shape_.number(tile)];
   if (place >= 0) return entries_[place];
   place = static_cast<std::int32_t>(entries_.size());
+  if (entries_.size() % kTilesBetweenDrops == 0) drop_unwanted();
   Entry& made = entries_.emplace_back();
-  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+  std::vector<double> repeats;
+  for (int a = 0; a < shape_.view.accesses(); ++a) repeats.push_back(shape_.repeats(tile, a));
+  for (const std::uint32_t i : wanted_) {
     const NestLine& line = lines_[i];
+    const Cost bound = least(line, outside, repeats);
+    if (!hope_.wanted(bound) ||
+        std::any_of(made.nests.begin(), made.nests.end(), [&](const InnerNest& n) { return n.cost.no_worse(bound); }))
+      continue;
     Walk walk{line, tile, outside, i, {}, {}, made.nests};
     bool divides = true;
     for (int c = 0; c < shape_.classes() && divides; ++c) {
@@ -115,22 +138,25 @@ bool InnerTable::price(Walk& walk) {
   return true;
 }
 
-Cost InnerTable::least(unsigned outside) const {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  Cost least{kNone, {kNone, kNone, kNone, kNone}, kNone};
-  for (const NestLine& line : lines_) {
-    Cost one;
-    std::vector<double> inside = line.fixed_inside;
-    for (std::size_t a = 0; a < line.fixed.size(); ++a) one.add(line.fixed[a][outside >> a & 1], 1);
-    for (const NestLine::Hold& hold : line.holds) {
-      one.add(hold.cost[outside >> hold.access & 1], 1);
-      for (std::size_t p = 0; p < inside.size(); ++p) inside[p] += hold.inside[p];
-    }
-    one.inside = line.unit_latency;
-    for (const double port : inside) one.inside = std::max(one.inside, port);
-    least.lower(one);
+Cost InnerTable::least(const NestLine& line, unsigned outside, const std::vector<double>& repeats) {
+  Cost one;
+  inside_ = line.fixed_inside;
+  for (std::size_t a = 0; a < line.fixed.size(); ++a) one.add(line.fixed[a][outside >> a & 1], 1);
+  for (const NestLine::Hold& hold : line.holds) {
+    one.add(hold.cost[outside >> hold.access & 1], repeats[hold.access]);
+    for (std::size_t p = 0; p < inside_.size(); ++p) inside_[p] += hold.inside[p] * repeats[hold.access];
   }
-  return least;
+  one.inside = line.unit_latency;
+  for (const double port : inside_) one.inside = std::max(one.inside, port);
+  return one;
+}
+
+Cost InnerTable::least(unsigned outside) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Cost all{kNone, {kNone, kNone, kNone, kNone}, kNone};
+  const std::vector<double> once(shape_.view.accesses(), 1);
+  for (const NestLine& line : lines_) all.lower(least(line, outside, once));
+  return all;
 }
 
 }  // namespace orrery::fused

@@ -21,12 +21,12 @@ struct InnerNest {
 
 class InnerTable {
  public:
-  InnerTable(const EinsumShape& shape, Counted counted);
+  InnerTable(const EinsumShape& shape, Counted counted, Hope& hope);
 
   // Unbeaten nests for a tile; bit a of `outside` is set where access a comes from the exchange level.
   const std::vector<InnerNest>& best(const Tile& tile, unsigned outside);
   // No nest costs less in any figure, whatever the tile; and for this one, none if nothing fits.
-  Cost least(unsigned outside) const;
+  Cost least(unsigned outside);
   const Cost* least(const Tile& tile, unsigned outside);
 
   const std::vector<NestLine>& lines() const { return lines_; }
@@ -47,14 +47,21 @@ class InnerTable {
     std::vector<InnerNest> nests;
     Cost least;
   };
+  void drop_unwanted();
   const Entry& entry(const Tile& tile, unsigned outside);
   bool fill(Walk& walk, std::size_t free);
   bool price(Walk& walk);
 
+  // What a line costs at least, `repeats` by access at its tile.
+  Cost least(const NestLine& line, unsigned outside, const std::vector<double>& repeats);
+
   const EinsumShape& shape_;
-  std::vector<NestLine> lines_;
-  std::vector<double> used_;    // by storage: scratch of price()
-  std::vector<double> inside_;  // by port: the same
+  Hope& hope_;
+  std::vector<NestLine> lines_;        // those that compute fastest come first
+  std::vector<Cost> least_;            // by line: in any figure, wherever its tensors come from
+  std::vector<std::uint32_t> wanted_;  // lines
+  std::vector<double> used_;           // by storage: scratch of price()
+  std::vector<double> inside_;         // by port: the same
   std::uint32_t tiles_ = 1;
   std::vector<std::vector<std::int32_t>> places_;  // by `outside` and tile: in entries_; -1: not yet
   std::deque<Entry> entries_;

@@ -22,7 +22,7 @@ struct Label {
   double delay = 0;
   std::array<double, kMostFused> stays{};
   std::array<double, kMostFused + 1> peak{};
-  int step = -1;  // in Joiner::steps
+  int step = -1;  // in Joiner::steps_
 };
 
 struct Alive {

@@ -5,7 +5,7 @@
 
 namespace orrery::fused {
 LevelTable::LevelTable(const EinsumShape& shape, Counted counted, Hope& hope)
-    : shape_(shape), hope_(hope), inner_(shape, counted) {
+    : shape_(shape), hope_(hope), inner_(shape, counted, hope) {
   const EinsumView& view = shape.view;
   if (view.accesses() > kMostHolds && shape.exchange >= 0)
     throw std::length_error(view.e.name + " touches more than four tensors");
@@ -85,10 +85,14 @@ bool LevelTable::share(Walk& walk, Tile tile, int access, int cls, unsigned left
   }
   if (cls == shape_.classes()) return enter(walk, tile, access, left);
   const std::uint8_t whole = tile[cls];
+  const std::vector<std::vector<std::int16_t>>& quotient = shape_.all[cls].quotient;
+  std::array<bool, 256> hopeless{};
   for (int size = whole; size >= 0; --size) {
-    if (shape_.all[cls].quotient[whole][size] < 0) continue;
+    if (quotient[whole][size] < 0 || hopeless[size]) continue;
     tile[cls] = static_cast<std::uint8_t>(size);
-    if (share(walk, tile, access, cls + 1, left)) return size == whole;
+    if (!share(walk, tile, access, cls + 1, left)) continue;
+    if (size == whole) return true;
+    for (int part = 0; part < size; ++part) hopeless[part] = hopeless[part] || quotient[size][part] >= 0;
   }
   return false;
 }

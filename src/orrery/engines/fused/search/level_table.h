@@ -29,14 +29,6 @@ struct Placement {
   InnerNest nest;
 };
 
-// Whether a mapping whose cost is at least `cost`, leakage left out, can be part of an answer that is wanted.
-class Hope {
- public:
-  virtual ~Hope() = default;
-  virtual bool wanted(const Cost& cost) const = 0;
-  virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
-};
-
 class LevelTable {
  public:
   LevelTable(const EinsumShape& shape, Counted counted, Hope& hope);

@@ -37,14 +37,16 @@ std::string unsupported(const Machine& machine) {
 class Rest final : public Hope {
  public:
   // `one`: of each einsum a single mapping will do, the one that is best if all others cost the least.
-  Rest(Goal goal, double incumbent, bool one = false) : goal_(goal), incumbent_(incumbent), one_(one) {}
-  bool one() const { return one_; }
+  Rest(Goal goal, const base::Budget& budget, double incumbent, bool one = false)
+      : goal_(goal), ticker_(budget), incumbent_(incumbent), one_(one) {}
+  bool spent() const { return ticker_.was_spent(); }
   void others(double energy, double delay) {
     energy_ = energy;
     delay_ = delay;
     if (one_) incumbent_ = kUnlimited;
   }
-  bool wanted(const Cost& cost) const override {
+  bool wanted(const Cost& cost) override {
+    if (ticker_.spent()) return false;
     return incumbent_ == kUnlimited || value(cost) <= incumbent_ * (1 + 1e-9);
   }
   void found(const Cost& cost) override {
@@ -55,6 +57,7 @@ class Rest final : public Hope {
   double value(const Cost& cost) const { return goal_value(goal_, cost.energy + energy_, cost.delay() + delay_); }
 
   Goal goal_;
+  base::Ticker ticker_;
   double incumbent_;
   bool one_;
   double energy_ = 0;
@@ -109,24 +112,32 @@ class Search {
     if (!options_.front) {
       SearchOptions alone = options_;
       alone.fuse = false;
-      make_sets(alone, Rest(options_.goal, kUnlimited, true));
-      const JoinResult joined = join_sets(kBeam, kUnlimited);
-      if (!joined.answers.empty()) known = value(joined.answers.front());
+      Rest one(options_.goal, without_limit_, kUnlimited, true);
+      make_sets(alone, one);
+      known = narrow(known);
     }
-    make_sets(options_, Rest(options_.goal, known));
-    if (!options_.front) {
-      const JoinResult narrow = join_sets(kBeam, known);
-      if (!narrow.answers.empty()) known = std::min(known, value(narrow.answers.front()));
-    }
-    const JoinResult joined = join_sets(0, known);
+    Rest rest(options_.goal, budget_, known);
+    make_sets(options_, rest);
+    if (!options_.front) known = narrow(known);
+    const JoinResult joined = join_sets(0, known, budget_);
+    complete_ = !rest.spent() && joined.complete;
     report(joined, clock.seconds());
     return std::move(result_);
   }
 
  private:
-  double value(const Joined& joined) const { return goal_value(options_.goal, joined.energy, joined.delay); }
+  double value(const Solution& one) const { return goal_value(options_.goal, one.energy, one.latency); }
 
-  void make_sets(const SearchOptions& options, Rest rest) {
+  // A few labels a key: an answer at once, if not the best one.
+  double narrow(double known) {
+    const JoinResult joined = join_sets(kBeam, known, without_limit_);
+    if (joined.answers.empty()) return known;
+    const Solution one = solution(joined.answers.front());
+    if (!result_.best || value(one) < value(*result_.best)) result_.best = one;
+    return std::min(known, value(one));
+  }
+
+  void make_sets(const SearchOptions& options, Rest& rest) {
     made_.clear();
     made_.reserve(einsums_);
     sets_.clear();
@@ -147,7 +158,7 @@ class Search {
         same = &made_.back();
       }
       sets_.push_back(same);
-      if (options.fuse == options_.fuse && !rest.one()) least_of(e, *same);
+      if (&options == &options_ && !rest.spent()) least_of(e, *same);
     }
   }
 
@@ -155,7 +166,7 @@ class Search {
   void least_of_each() {
     for (int e = 0; e < einsums_; ++e) {
       const EinsumShape shape(problem_, e);
-      Rest all(options_.goal, kUnlimited);
+      Rest all(options_.goal, without_limit_, kUnlimited);
       const LevelTable level(shape, counted_, all);
       const EinsumView& view = shape.view;
       unsigned own = 0;
@@ -181,13 +192,13 @@ class Search {
     if (energy < kUnlimited) least_[e] = {std::max(least_[e].first, energy), std::max(least_[e].second, delay)};
   }
 
-  JoinResult join_sets(std::size_t beam, double incumbent) {
+  JoinResult join_sets(std::size_t beam, double incumbent, const base::Budget& budget) {
     JoinOptions options;
     options.goal = options_.goal;
     options.front = options_.front && beam == 0;
     options.beam = beam;
     options.incumbent = incumbent;
-    return join(problem_, sets_, options, budget_);
+    return join(problem_, sets_, options, budget);
   }
 
   void report(const JoinResult& joined, double seconds) {
@@ -202,18 +213,17 @@ class Search {
                     {"dominance", static_cast<std::uint64_t>(joined.dominated)},
                     {"bound", static_cast<std::uint64_t>(joined.bounded)}};
     proof.seconds = seconds;
-    proof.optimal = joined.complete;
-    if (joined.answers.empty()) {
+    proof.optimal = complete_;
+    for (const Joined& one : joined.answers) {
+      result_.front.push_back(solution(one));
+      if (!result_.best || value(result_.front.back()) < value(*result_.best)) result_.best = result_.front.back();
+    }
+    if (!options_.front) result_.front.clear();
+    if (!result_.best) {
       explain();
-      proof.close_empty();
+      if (complete_) proof.close_empty();
       return;
     }
-    for (const Joined& one : joined.answers) result_.front.push_back(solution(one));
-    const auto better = [&](const Solution& a, const Solution& b) {
-      return goal_value(options_.goal, a.energy, a.latency) < goal_value(options_.goal, b.energy, b.latency);
-    };
-    result_.best = *std::min_element(result_.front.begin(), result_.front.end(), better);
-    if (!options_.front) result_.front.clear();
     const double found = goal_value(options_.goal, result_.best->energy, result_.best->latency);
     double energy = 0;
     double delay = 0;
@@ -236,6 +246,10 @@ class Search {
   }
 
   void explain() {
+    if (!complete_) {
+      result_.infeasible = "time or memory was up before anything was found";
+      return;
+    }
     for (int e = 0; e < einsums_; ++e)
       if (sets_[e]->interfaces.empty()) {
         const EinsumView& view = sets_[e]->shape->view;
@@ -253,6 +267,8 @@ class Search {
   const Problem& problem_;
   SearchOptions options_;
   base::Budget budget_;
+  base::Budget without_limit_;
+  bool complete_ = false;
   int einsums_ = 0;
   Counted counted_;
   std::vector<OperatorMappings> made_;

@@ -67,7 +67,7 @@ class RandomProblem {
 
   int variable(const std::string& name) {
     p_.variables.push_back(
-        {name, draw_.of<Count>(inner_ > 0 ? std::vector<Count>{1, 2, 2, 3} : std::vector<Count>{1, 2, 3, 4})});
+        {name, draw_.of<Count>(inner_ > 0 ? std::vector<Count>{1, 2, 2, 3, 6} : std::vector<Count>{1, 2, 3, 4, 6})});
     return static_cast<int>(p_.variables.size()) - 1;
   }
   int tensor(const std::string& name, TensorKind kind, std::size_t ranks) {
