@@ -1,7 +1,11 @@
 #include "orrery/formats/yaml/merge_keys.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace orrery::formats::yaml {
 namespace {
@@ -26,6 +30,34 @@ void merge_entries(Node& into, Node source, bool deep) {
       into.entries.push_back(std::move(entry));
     else if (deep)
       merge_values(into.entries[present->second].value, entry.value);
+  }
+}
+
+bool awaits_value(const Node& node) {
+  return node.scalar.starts_with(kPlaceholder) || std::any_of(node.items.begin(), node.items.end(), awaits_value);
+}
+
+void merge_filled(Node& node) {
+  for (Node& item : node.items) merge_filled(item);
+  std::vector<Node::Entry> merges;
+  for (Node::Entry& entry : node.entries) {
+    merge_filled(entry.value);
+    if (entry.key == "<<" || entry.key == "<<<") merges.push_back(std::move(entry));
+  }
+  if (merges.empty()) return;
+  std::erase_if(node.entries,
+                [](const Node::Entry& entry) { return entry.key.empty() || entry.key.starts_with("<<"); });
+  for (Node::Entry& merge : merges) {
+    std::vector<Node> sources;
+    if (merge.value.is_sequence())
+      sources = std::move(merge.value.items);
+    else
+      sources.push_back(std::move(merge.value));
+    for (Node& source : sources) {
+      if (!source.is_map())
+        base::fail("O0101", fmt::format("`{}` merges a map, or a list of maps", merge.key), merge.key_where);
+      merge_entries(node, std::move(source), merge.key == "<<<");
+    }
   }
 }
 

@@ -327,6 +327,10 @@ class Builder : public YAML::EventHandler {
       map.merges.push_back({std::move(value), deep});
       return;
     }
+    if (awaits_value(value)) {
+      map.node.entries.push_back({key.scalar, key.where, std::move(value)});
+      return;
+    }
     bool usable = value.is_sequence();
     for (const Node& item : value.items) usable = usable && item.is_map();
     if (!usable) throw SyntaxError{fmt::format("`{}` merges a map, or a list of maps", key.scalar), key.where, ""};

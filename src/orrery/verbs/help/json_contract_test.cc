@@ -74,6 +74,7 @@ void add_keys(const nlohmann::json& schema, Words& out) {
 TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
   const std::map<std::string, std::vector<std::string>> kinds = {
       {"", {"map", "eval"}},
+      {"map --fuse", {"map_fuse"}},
       {"energy", {"energy"}},
       {"train", {"train"}},
       {"tune run", {"tune_run"}},

@@ -7,6 +7,7 @@
 #include "orrery/verbs/graph/json.h"
 #include "orrery/verbs/graph/operators_json.h"
 #include "orrery/verbs/help/verbs_json.h"
+#include "orrery/verbs/map/fuse/json.h"
 #include "orrery/verbs/map/json.h"
 #include "orrery/verbs/place/json.h"
 #include "orrery/verbs/sparse/bench/report.h"
@@ -44,6 +45,7 @@ struct JsonSchemaKind {
 // What verbs print with --json.
 constexpr JsonSchemaKind kAnswers[] = {
     {"map", [] { return mapping_document(true).schema(); }},
+    {"map_fuse", [] { return map_fuse_document().schema(); }},
     {"eval", [] { return mapping_document(false).schema(); }},
     {"energy", [] { return energy_document().schema(); }},
     {"train",

@@ -10,6 +10,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/inputs/checkout.h"
+#include "orrery/verbs/map/fuse/options.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
 #include "orrery/verbs/map/run.h"
@@ -107,7 +108,8 @@ void declare_fusion(CommandLine& line, Options& options) {
               "-pwim: with --fuse-at, the GEMM writes its result back, not the normalisation");
   line.meant(
       "--fuse", "NAME",
-      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared",
+      "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared. "
+      "Without a value: blocks of AccelForge's files as a whole, `orrery map --fuse --help`",
       [&options](const std::string& text) {
         if (text != "auto")
           misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),
@@ -228,6 +230,7 @@ MapRequest map_request(const Arguments& arguments) {
 }
 
 int run_map(const Arguments& arguments, Console& console) {
+  if (asks_for_blocks(arguments)) return run_map_fuse(arguments, console);
   Options options;
   if (!read(arguments, console, options)) return kDone;
   require_alone(options.request.search);

@@ -13,10 +13,12 @@
 #include <utility>
 
 #include "orrery/base/text/text.h"
+#include "orrery/formats/timeloop/documents/inheriting_templates.h"
 #include "orrery/formats/timeloop/documents/template_paths.h"
 #include "orrery/formats/timeloop/expressions/key_check.h"
 #include "orrery/formats/timeloop/expressions/python_arithmetic.h"
 #include "orrery/formats/timeloop/templates/render.h"
+#include "orrery/formats/yaml/merge_keys.h"
 
 namespace orrery::formats::timeloop {
 namespace {
@@ -29,7 +31,7 @@ using jinja::TemplateValue;
 
 constexpr std::size_t kMostNested = 16;
 constexpr std::size_t kMostTemplate = std::size_t{256} << 10;
-constexpr std::string_view kPlaceholder = "orrery__included__value__";
+using yaml::kPlaceholder;
 
 // `--define NAME=VALUE`: numbers and truth values as Python writes them, everything else is text.
 TemplateValue defined_value(const std::string& text) {
@@ -49,8 +51,9 @@ std::size_t size_of(const yaml::Node& node) {
 
 class Expander {
  public:
-  Expander(const TemplateOptions& options, const File& top, std::vector<File>& included, base::Diagnostics& found)
-      : paths_(options.folders, top->name), included_(included), found_(found), open_{top->name} {
+  Expander(const TemplateOptions& options, const File& top, std::vector<File>& included, base::Diagnostics& found,
+           bool inherits)
+      : paths_(options.folders, top->name), included_(included), found_(found), inherits_(inherits), open_{top->name} {
     for (const base::Override& one : options.defined) variables_.insert_or_assign(one.path, defined_value(one.value));
   }
 
@@ -80,7 +83,10 @@ class Expander {
     }
     errors.throw_if_errors();
     for (yaml::Node& document : documents) place(document, origin);
-    for (yaml::Node& document : documents) fill(document);
+    for (yaml::Node& document : documents) {
+      fill(document);
+      if (inherits_) yaml::merge_filled(document);
+    }
     return documents;
   }
 
@@ -95,9 +101,10 @@ class Expander {
       return {"include", "include_all", "include_text", "add_to_path", "find_path", "path_exists", "cwd"};
     }
 
-    TemplateValue call(std::string_view name, const jinja::TemplateArguments& arguments,
-                       const base::Location& where) override {
+    TemplateValue call(std::string_view name, const jinja::TemplateArguments& arguments, const base::Location& where,
+                       const jinja::Variables& known) override {
       owner_.budget_.step(where, kCostOfAFile);
+      const Lent lent(owner_, known);
       const auto text = [&](std::size_t i) -> std::string {
         const std::string* held = i < arguments.values.size() ? arguments.values[i].as_text() : nullptr;
         if (held == nullptr) base::fail("O0113", fmt::format("`{}` takes the name of a file, as a text", name), where);
@@ -132,6 +139,26 @@ class Expander {
       value.included = std::move(whole);
       return value;
     }
+
+    // What an included file knows while it is read.
+    class Lent {
+     public:
+      Lent(Expander& owner, const jinja::Variables& known) : owner_(owner) {
+        if (!owner.inherits_) return;
+        kept_ = std::exchange(owner.variables_, known);
+        // A macro is a part of the template that defines it.
+        std::erase_if(owner.variables_, [](const auto& one) { return one.second.kind == TemplateValue::Kind::kMacro; });
+      }
+      ~Lent() {
+        if (owner_.inherits_) owner_.variables_ = std::move(kept_);
+      }
+      Lent(const Lent&) = delete;
+      Lent& operator=(const Lent&) = delete;
+
+     private:
+      Expander& owner_;
+      jinja::Variables kept_;
+    };
 
     static constexpr std::size_t kCostOfAFile = 4096;  // asking the file system takes as long as some steps
 
@@ -206,7 +233,7 @@ class Expander {
     return included_from(where, name, [&] {
       const File file = read(name, where);
       std::shared_ptr<const PlacedText>& text = texts_[cache_key(paths_.absolute(name), folders)];
-      if (!text) text = std::make_shared<const PlacedText>(rendered(file, folders));
+      if (!text || inherits_) text = std::make_shared<const PlacedText>(rendered(file, folders));
       return text;
     });
   }
@@ -216,7 +243,7 @@ class Expander {
     return *included_from(where, name, [&] {
       const File file = read(name, where);
       std::shared_ptr<const std::vector<yaml::Node>>& parsed = parsed_[cache_key(paths_.absolute(name), folders)];
-      if (!parsed) parsed = std::make_shared<const std::vector<yaml::Node>>(documents(file, folders));
+      if (!parsed || inherits_) parsed = std::make_shared<const std::vector<yaml::Node>>(documents(file, folders));
       return parsed;
     });
   }
@@ -232,15 +259,7 @@ class Expander {
       yaml::Node nothing;
       nothing.where = where;
       const yaml::Node* held = documents.empty() ? &nothing : &documents.front();
-      for (std::size_t at = 0; at < key.size();) {
-        const std::size_t dot = std::min(key.find('.', at), key.size());
-        const std::string step = key.substr(at, dot - at);
-        at = dot + 1;
-        if (step.empty()) continue;
-        const yaml::Node* next = held->find(step);
-        if (next == nullptr) refuse_key(name, step, *held, where);
-        held = next;
-      }
+      held = &part_of(*held, key, name, where);
       budget_.step(where, 64 * size_of(*held));
       if (!all) return *held;
       if (held->is_sequence())
@@ -249,6 +268,22 @@ class Expander {
         list.items.push_back(*held);
     }
     return list;
+  }
+
+  // The value at `key`, whose parts are parted by dots.
+  static const yaml::Node& part_of(const yaml::Node& whole, const std::string& key, const std::string& file,
+                                   const base::Location& where) {
+    const yaml::Node* held = &whole;
+    for (std::size_t at = 0; at < key.size();) {
+      const std::size_t dot = std::min(key.find('.', at), key.size());
+      const std::string step = key.substr(at, dot - at);
+      at = dot + 1;
+      if (step.empty()) continue;
+      const yaml::Node* next = held->find(step);
+      if (next == nullptr) refuse_key(file, step, *held, where);
+      held = next;
+    }
+    return *held;
   }
 
   [[noreturn]] static void refuse_key(const std::string& file, const std::string& key, const yaml::Node& node,
@@ -269,12 +304,16 @@ class Expander {
   void fill(yaml::Node& node) {
     const std::size_t at = node.is_scalar() ? node.scalar.find(kPlaceholder) : std::string::npos;
     if (at != std::string::npos) {
-      const auto number =
-          base::parse_number<std::size_t>(std::string_view(node.scalar).substr(at + kPlaceholder.size()));
+      const std::string_view rest = std::string_view(node.scalar).substr(at + kPlaceholder.size());
+      const std::size_t dot = inherits_ ? std::min(rest.find('.'), rest.size()) : rest.size();
+      const auto number = base::parse_number<std::size_t>(rest.substr(0, dot));
       if (at != 0 || !number || *number >= values_.size())
         base::fail("O0113", "an included value stands within a text", node.where,
                    "let it stand alone as a value, or take the text: `include_text('file')`");
-      node = values_[*number];
+      const std::string key(rest.substr(dot));
+      budget_.step(node.where, 64 * size_of(values_[*number]));
+      yaml::Node value = part_of(values_[*number], key, "what is included here", node.where);
+      node = std::move(value);
       return;
     }
     for (yaml::Node& item : node.items) fill(item);
@@ -304,6 +343,7 @@ class Expander {
   TemplatePaths paths_;
   std::vector<File>& included_;
   base::Diagnostics& found_;
+  bool inherits_;
   jinja::Budget budget_;
   jinja::Variables variables_;
   std::vector<std::string> open_;  // the files that include each other, outermost first
@@ -338,8 +378,27 @@ TemplateOptions beside(TemplateOptions options, const std::vector<File>& files) 
 std::vector<yaml::Node> expand_template(const File& file, const TemplateOptions& options, std::vector<File>& included,
                                         base::Diagnostics& found) {
   try {
-    return Expander(beside(options, {file}), file, included, found).documents(file, {});
+    return Expander(beside(options, {file}), file, included, found, false).documents(file, {});
   } catch (const base::InputError& error) {
+    found.append(error.diagnostics);
+    return {};
+  }
+}
+
+std::vector<yaml::Node> expand_inheriting(const File& file, const TemplateOptions& options, std::vector<File>& included,
+                                          base::Diagnostics& found) {
+  try {
+    TemplateOptions readable = beside(options, {file});
+    for (std::size_t i = 0, given = readable.folders.size(); i < given; ++i) {
+      std::error_code error;
+      for (fs::path folder = fs::absolute(readable.folders[i].empty() ? "." : readable.folders[i], error);
+           !error && folder.has_relative_path(); folder = folder.parent_path())
+        if (folder.filename() == "workloads") readable.folders.push_back(folder.string());
+    }
+    return Expander(readable, file, included, found, true).documents(file, options.folders);
+  } catch (base::InputError& error) {
+    for (base::Diagnostic& one : error.diagnostics)
+      if (one.code == "O0100") one.hint("name the folder that has it: `--include DIR`");
     found.append(error.diagnostics);
     return {};
   }

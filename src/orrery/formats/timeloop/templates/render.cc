@@ -64,6 +64,8 @@ class Renderer {
         return branch(statement, out);
       case Statement::Kind::kFor:
         return loop(statement, out);
+      case Statement::Kind::kAssert:
+        return insist(statement);
       case Statement::Kind::kMacro: {
         TemplateValue macro;
         macro.kind = Kind::kMacro;
@@ -98,6 +100,14 @@ class Renderer {
     const TemplateValue value = evaluate(condition);
     demand(value, condition.where);
     return is_true(value);
+  }
+
+  void insist(const Statement& statement) {
+    if (holds(statement.expressions[0])) return;
+    const std::string said = statement.expressions.size() > 1
+                                 ? checked(statement.where, [&] { return text_of(given(statement.expressions[1])); })
+                                 : "";
+    refuse(statement.expressions[0].where, "what the template asserts does not hold", said);
   }
 
   void loop(const Statement& statement, PlacedText& out) {
@@ -340,7 +350,13 @@ class Renderer {
       made.names_space = function.name == "namespace";
       return made;
     }
-    return around_.call(function.name, arguments, expression.where);
+    return around_.call(function.name, arguments, expression.where, known_now());
+  }
+
+  Variables known_now() const {
+    Variables all;
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) all.insert(scope->begin(), scope->end());
+    return all;
   }
 
   void demand_function(const Expression& function) const {

@@ -1,6 +1,7 @@
 // Jinja's templates, as far as Timeloop's documents use them.
 //
 //   {{ expression }}   {% set %} {% if %} {% for %} {% macro %} {% include %} {% raw %}   {# comment #}
+//   {% assert %}       of AccelForge
 //
 // Why not a library: Debian 12 has no C++ library for Jinja, and none that exists elsewhere keeps the places that
 // messages point to, or bounds what a template may take. What is not read is refused by name, never passed over.
@@ -25,17 +26,17 @@
 
 namespace orrery::formats::timeloop::jinja {
 
+using Variables = std::map<std::string, TemplateValue, std::less<>>;
+
 // What stands around a template: functions that reach files.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  // The value of a call of one of `functions`. Throws InputError.
-  virtual TemplateValue call(std::string_view function, const TemplateArguments& arguments,
-                             const base::Location& where) = 0;
+  // The value of a call of one of `functions` where `known` are the template's variables. Throws InputError.
+  virtual TemplateValue call(std::string_view function, const TemplateArguments& arguments, const base::Location& where,
+                             const Variables& known) = 0;
   virtual std::vector<std::string> functions() const = 0;
 };
-
-using Variables = std::map<std::string, TemplateValue, std::less<>>;
 
 // Throws InputError: O0113 for what cannot be evaluated, O2026 where the budget ends.
 PlacedText render(const Template& parsed, const Variables& variables, Surroundings& around, Budget& budget);

@@ -12,7 +12,9 @@ namespace {
 
 class NoFiles : public Surroundings {
  public:
-  TemplateValue call(std::string_view, const TemplateArguments&, const base::Location&) override { return {}; }
+  TemplateValue call(std::string_view, const TemplateArguments&, const base::Location&, const Variables&) override {
+    return {};
+  }
   std::vector<std::string> functions() const override { return {}; }
 };
 

@@ -113,10 +113,11 @@ class Parser {
     if (word == "for") return loop(std::move(made));
     if (word == "macro") return macro(std::move(made));
     if (word == "include") return include(std::move(made));
+    if (word == "assert") return assertion(std::move(made));
     if (word.starts_with("end") || word == "else" || word == "elif")
       refuse(made.where, fmt::format("`{}` stands here without what it belongs to", word), "");
     refuse(made.where, fmt::format("`{}`: this Jinja statement is not supported", word),
-           "known: set, if, for, macro, include, raw");
+           "known: set, if, for, macro, include, assert, raw");
   }
 
   void end(const base::Location& opened, std::string_view what, std::string_view word) {
@@ -219,6 +220,15 @@ class Parser {
     call.parts.push_back(expression());
     close();
     made.expressions.push_back(std::move(call));
+    return made;
+  }
+
+  // Of AccelForge: `{% assert condition, "what is said where it does not hold" %}`.
+  Statement assertion(Statement made) {
+    made.kind = Statement::Kind::kAssert;
+    made.expressions.push_back(expression());
+    if (take_sign(",")) made.expressions.push_back(expression());
+    close();
     return made;
   }
 

@@ -25,13 +25,14 @@ struct TemplateExpression {
 };
 
 struct Statement {
-  enum class Kind { kText, kPrint, kIf, kFor, kSet, kSetBlock, kMacro };
+  enum class Kind { kText, kPrint, kIf, kFor, kSet, kSetBlock, kMacro, kAssert };
 
   Kind kind = Kind::kText;
   base::Location where;
   std::string_view text;           // of kText: within the file
   std::vector<std::string> names;  // the loop's or the set's variables; a macro's name and its parameters
-  // kPrint, kSet: the value. kIf: the conditions. kFor: what is gone through, and the filter, if any.
+  // kPrint, kSet: the value. kIf: the conditions. kFor: what is gone through, and the filter, if any. kAssert: the
+  // condition, and what is said where it does not hold, if anything.
   // kMacro: defaults of the last parameters.
   std::vector<TemplateExpression> expressions;
   // kIf: a body for each condition, and that of `else`, if any. kFor: the body and that of `else`.

@@ -1,0 +1,82 @@
+// What `map --fuse` answers: a block of einsums on a chip, as one loop tree.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/certificate.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/base/numbers/count.h"
+
+namespace orrery::verbs {
+
+// A part of a loop tree, outside in: what stands in a list stands in that order, and a sequence runs its parts one
+// after the other.
+struct TreeNode {
+  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence };
+
+  Kind kind = Kind::kHold;
+  std::string name;       // a tensor; a rank variable; an einsum
+  std::string where;      // a storage; a fan-out; a unit
+  bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
+  base::Count count = 1;  // of a loop
+  base::Count tile = 1;   // of a loop: what of the variable is left inside of it
+  double bits = 0;        // of a hold: of an instance of the storage
+  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of a sequence one for each part
+};
+
+struct BlockPoint {
+  double energy = 0, latency = 0;
+  std::vector<TreeNode> tree;
+};
+
+// What one einsum takes.
+struct BlockEinsum {
+  std::string name, unit, bound_by;
+  double energy = 0, latency = 0, unfused_energy = 0, unfused_latency = 0;
+};
+
+// What is moved, and what that takes: of a storage, and of a tensor in a storage.
+struct BlockTraffic {
+  std::string storage, tensor;  // tensor: empty for all of a storage
+  double read_bits = 0, written_bits = 0, energy = 0;
+};
+
+// How full a storage gets, and whose run that is.
+struct BlockUse {
+  std::string storage, first, last;
+  double bits = 0;
+  std::optional<double> capacity_bits;  // nothing: unlimited
+};
+
+// Where a tensor is handed on from einsum to einsum.
+struct BlockExchange {
+  std::string tensor, storage;
+  std::vector<std::string> loops;  // rank variables of the loops above its tile, outside in
+  double tile_bits = 0, bits = 0;
+};
+
+struct BlockAnswer {
+  std::string objective;
+  std::optional<BlockPoint> best;
+  std::vector<BlockPoint> front;                     // with --pareto
+  std::optional<std::pair<double, double>> unfused;  // energy, latency of the best without fusion
+  std::vector<BlockEinsum> einsums;
+  std::vector<BlockTraffic> storages, traffic;
+  double compute_energy = 0, leakage_energy = 0;
+  std::vector<BlockUse> use;
+  std::vector<BlockExchange> exchanges;
+  std::string infeasible;               // why there is nothing
+  std::vector<std::string> capacities;  // then: what storages hold
+  base::Certificate certificate;
+  bool ended_early = false;
+
+  std::vector<std::string> compat;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+};
+
+}  // namespace orrery::verbs

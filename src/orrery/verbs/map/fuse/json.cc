@@ -1,0 +1,120 @@
+#include "orrery/verbs/map/fuse/json.h"
+
+#include <utility>
+
+namespace orrery::verbs {
+namespace {
+
+// A tree is nested, which records are not: its nodes are written by hand.
+Json tree_json(const std::vector<TreeNode>& nodes) {
+  Json::List list;
+  for (const TreeNode& node : nodes) {
+    Json::Object out;
+    switch (node.kind) {
+      case TreeNode::Kind::kHold:
+        out.emplace_back("hold", node.name);
+        out.emplace_back("at", node.where);
+        out.emplace_back("bits", node.bits);
+        out.emplace_back("shared", node.shared);
+        break;
+      case TreeNode::Kind::kLoop:
+      case TreeNode::Kind::kSpread:
+        out.emplace_back("loop", node.name);
+        out.emplace_back("count", node.count);
+        out.emplace_back("tile", node.tile);
+        if (node.kind == TreeNode::Kind::kSpread) out.emplace_back("over", node.where);
+        out.emplace_back("inside", node.inside.empty() ? Json(Json::List()) : tree_json(node.inside[0]));
+        break;
+      case TreeNode::Kind::kCompute:
+        out.emplace_back("compute", node.name);
+        out.emplace_back("on", node.where);
+        break;
+      case TreeNode::Kind::kSequence: {
+        Json::List parts;
+        for (const auto& part : node.inside) parts.push_back(tree_json(part));
+        out.emplace_back("sequence", std::move(parts));
+        break;
+      }
+    }
+    list.push_back(std::move(out));
+  }
+  return list;
+}
+
+Record<BlockPoint> block_point() {
+  return {
+      {"energy", "Energy, in the unit of the files: J in AccelForge's.", &BlockPoint::energy},
+      {"latency", "Time, in the unit of the files: s in AccelForge's.", &BlockPoint::latency},
+      {"tree",
+       "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
+       "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`), `compute` "
+       "(an einsum `on` a unit), `sequence` (lists that run one after the other).",
+       [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
+}
+
+Record<BlockAnswer> block_result() {
+  using A = BlockAnswer;
+  const Record<BlockEinsum> einsum = {{"name", "Name of the einsum.", &BlockEinsum::name},
+                                      {"unit", "Unit that computes it.", &BlockEinsum::unit},
+                                      {"bound_by", "Part that takes longest.", &BlockEinsum::bound_by},
+                                      {"energy", "Energy, leakage included.", &BlockEinsum::energy},
+                                      {"latency", "Time.", &BlockEinsum::latency}};
+  const Record<BlockTraffic> storage = {
+      {"name", "Name of the storage.", &BlockTraffic::storage},
+      {"read_bits", "Bits read, of all instances.", &BlockTraffic::read_bits},
+      {"written_bits", "Bits written, of all instances.", &BlockTraffic::written_bits},
+      {"energy", "Energy of reads and writes.", &BlockTraffic::energy}};
+  const Record<BlockTraffic> traffic = {
+      {"tensor", "Name of the tensor.", &BlockTraffic::tensor},
+      {"storage", "Name of the storage.", &BlockTraffic::storage},
+      {"read_bits", "Bits read, of all instances.", &BlockTraffic::read_bits},
+      {"written_bits", "Bits written, of all instances.", &BlockTraffic::written_bits},
+      {"energy", "Energy of reads and writes.", &BlockTraffic::energy}};
+  const Record<BlockUse> use = {
+      {"storage", "Name of the storage.", &BlockUse::storage},
+      {"bits", "Most bits that an instance holds at once.", &BlockUse::bits},
+      {"capacity_bits", "Bits that an instance can hold; null: no limit.", &BlockUse::capacity_bits},
+      {"first", "First einsum that is open at that moment.", &BlockUse::first},
+      {"last", "Last einsum that is open at that moment.", &BlockUse::last}};
+  const Record<BlockExchange> exchange = {
+      {"tensor", "Name of the tensor.", &BlockExchange::tensor},
+      {"storage", "Storage in which einsums hand it on.", &BlockExchange::storage},
+      {"loops", "Rank variables of the loops above its tile, outside in.", &BlockExchange::loops},
+      {"tile_bits", "Bits of the tile.", &BlockExchange::tile_bits},
+      {"bits", "Bits of the whole tensor.", &BlockExchange::bits}};
+  const Record<std::pair<double, double>> unfused = {
+      {"energy", "Energy of the best without fusion.", &std::pair<double, double>::first},
+      {"latency", "Time of the best without fusion.", &std::pair<double, double>::second}};
+  return {
+      {"objective", "What was made least.", &A::objective, OneOf{{"edp", "energy", "delay"}}},
+      {"fused", "The best loop tree; null where there is none.", &A::best, block_point()},
+      {"pareto", "With `--pareto`: trees that no other one beats in energy and in latency, by rising energy.",
+       &A::front, block_point(), when([](const A& a) { return !a.front.empty(); })},
+      {"unfused", "The best where einsums hand everything on in the outermost storage; null where it was not asked.",
+       &A::unfused, unfused},
+      {"einsums", "What each einsum takes in the best tree, in the order in which they run.", &A::einsums, einsum},
+      {"storages", "What is moved through each storage, outer to inner.", &A::storages, storage},
+      {"traffic", "The same by tensor.", &A::traffic, traffic},
+      {"compute_energy", "Energy of all units without leakage.", &A::compute_energy},
+      {"leakage_energy", "Leakage of all parts.", &A::leakage_energy},
+      {"capacity", "How full each storage but the outermost gets.", &A::use, use},
+      {"exchanges", "Where tensors are handed on from einsum to einsum.", &A::exchanges, exchange}};
+}
+
+Record<base::Certificate> block_certificate() {
+  Record<base::Certificate> out = proof();
+  return out.add({{"seconds", "Time of the search, in seconds.", &base::Certificate::seconds},
+                  {"pruned", "Partial trees that were ruled out, by the argument that did it.", pruned}});
+}
+
+}  // namespace
+
+Document<BlockAnswer> map_fuse_document() {
+  using A = BlockAnswer;
+  const Record<A> keys = {
+      {"result", "The best loop tree of the block.", std::identity(), block_result()},
+      {"certificate", "What is proven of the objective, in its unit.", &A::certificate, block_certificate()}};
+  return {"map_fuse", keys};
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,143 @@
+#include "orrery/verbs/map/fuse/options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/text/edit_distance.h"
+#include "orrery/base/text/text.h"
+#include "orrery/cli/run_verb.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/verbs/map/fuse/json.h"
+#include "orrery/verbs/map/fuse/run.h"
+#include "orrery/verbs/map/fuse/table.h"
+
+namespace orrery::verbs {
+namespace {
+
+constexpr std::string_view kBlockCompat = "accelforge";
+
+struct BlockOptions : OutputFolder {
+  BlockRequest request;
+  bool fuse = false, apart = false;
+};
+
+fused::Goal goal(const std::string& name) {
+  static const std::vector<std::string> names = {"edp", "energy", "delay"};
+  if (name == names[0]) return fused::Goal::kEdp;
+  if (name == names[1]) return fused::Goal::kEnergy;
+  if (name == names[2]) return fused::Goal::kDelay;
+  misuse("O1102", fmt::format("`{}` is not an objective", name),
+         base::did_you_mean(name, names, fmt::format("objectives are {}", fmt::join(names, ", "))));
+}
+
+int fused_loops(const std::string& text) {
+  if (text == "unlimited") return -1;
+  const auto number = base::parse_number<int>(text, 0, 1000);
+  if (!number)
+    misuse("O1102", fmt::format("`--fused-loops {}` is no number of loops", text),
+           "write a whole number, or `--fused-loops unlimited`");
+  return *number;
+}
+
+bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
+  CommandLine line("map --fuse", "The best loop tree of a whole block of einsums on a chip, with proof",
+                   "orrery map --fuse --compat accelforge arch.yaml workload.yaml --define N_TOKENS=512");
+  BlockRequest& request = options.request;
+  line.words("FILES", request.files, "AccelForge's architecture and workload (YAML, with Jinja)");
+  line.group("Question");
+  line.toggle("--fuse", options.fuse, "Map all einsums together");
+  std::string compat;
+  line.meant("--compat", "NAME", "accelforge: read its files, and count as it does", [](const std::string& name) {
+    if (name != kBlockCompat)
+      misuse("O2111", fmt::format("`--compat {}` has no meaning for whole blocks", name),
+             "write `--compat accelforge`, or leave `--fuse` out");
+  });
+  line.offer("--compat", {std::string(kBlockCompat)});
+  line.meant_each("--define", "NAME=VALUE", "A name that templates know (repeatable)", false,
+                  [&request](const std::string& text) {
+                    const std::size_t equals = text.find('=');
+                    if (equals == std::string::npos || equals == 0)
+                      misuse("O1102", fmt::format("`--define {}` lacks a `=`", text), "write `--define N_TOKENS=512`");
+                    request.templates.defined.push_back({text.substr(0, equals), text.substr(equals + 1)});
+                  });
+  line.texts("--include", request.templates.folders, "DIR",
+             "Folder in which templates may look for files, besides their own (repeatable)");
+  line.meant("--objective", "NAME", "edp (default), energy or delay",
+             [&request](const std::string& name) { request.search.goal = goal(name); });
+  line.offer("--objective", {"edp", "energy", "delay"});
+  line.meant("--pareto", "NAME,NAME", "energy,delay: all trees that no other one beats in both",
+             [&request](const std::string& text) {
+               if (text != "energy,delay" && text != "delay,energy")
+                 misuse("O1102", fmt::format("`--pareto {}` names no trade-off that Orrery lists", text),
+                        "write `--pareto energy,delay`");
+               request.search.front = true;
+             });
+  line.offer("--pareto", {"energy,delay"});
+  line.meant("--fused-loops", "K|unlimited", "Most loops that einsums share; default 2",
+             [&request](const std::string& text) { request.search.fused_loops = fused_loops(text); });
+  line.toggle("--no-fuse", options.apart, "Hand every tensor on in the outermost storage, to compare");
+  line.group("Search");
+  declare_search(line, request.search.limits, "Threads; they change the time only",
+                 "Seconds; the best so far is printed with its gap");
+  line.memory(request.search.limits.memory);
+  declare(line, options, "Write result.json there");
+  if (!line.read(arguments, console)) return false;
+  request.search.fuse = !options.apart;
+  request.search.limits.threads = std::max(1, request.search.limits.threads);
+  return true;
+}
+
+bool is_compat(const Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == fmt::format("--compat={}", kBlockCompat) ||
+        (arguments[i] == "--compat" && i + 1 < arguments.size() && arguments[i + 1] == kBlockCompat))
+      return true;
+  return false;
+}
+
+bool is_bare_fuse(const Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "--fuse" && (i + 1 == arguments.size() || arguments[i + 1].starts_with("-"))) return true;
+  return false;
+}
+
+Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
+  if (answer.best) return {answer.ended_early ? run.cut_short() : kDone};
+  if (answer.ended_early && answer.infeasible.empty()) return {run.cut_short()};
+  base::Diagnostics reasons;
+  auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
+  for (const std::string& capacity : answer.capacities) reason.note(capacity);
+  reason.hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
+  return {kNo, reasons.all()};
+}
+
+}  // namespace
+
+bool asks_for_blocks(const Arguments& arguments) {
+  return is_compat(arguments) || is_bare_fuse(arguments);
+}
+
+int run_map_fuse(const Arguments& arguments, Console& console) {
+  if (!is_compat(arguments) && !base::contains(arguments, "--help"))
+    misuse("O2111",
+           "`--fuse` maps blocks that AccelForge's files describe; blocks of `--model` on `--chip` it does not",
+           "write `orrery map --fuse --compat accelforge ARCH.yaml WORKLOAD.yaml`, or `--fuse auto` to fuse each GEMM "
+           "with its normalisation");
+  BlockOptions options;
+  if (!read(arguments, console, options)) return kDone;
+  Steps<BlockAnswer> steps;
+  steps.answer = [&](Run& run) {
+    options.request.interruptible = run.interruptible();
+    return map_fused_block(options.request);
+  };
+  steps.document = map_fuse_document;
+  steps.table = map_fuse_table;
+  steps.folder = options;
+  steps.names = {"result.json"};
+  steps.outcome = outcome_of_block;
+  return run_verb(console, steps);
+}
+
+}  // namespace orrery::verbs

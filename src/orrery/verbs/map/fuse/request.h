@@ -1,0 +1,21 @@
+// What `map --fuse` is asked.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "orrery/engines/fused/search/optimize.h"
+#include "orrery/formats/timeloop/documents/jinja.h"
+
+namespace orrery::verbs {
+
+struct BlockRequest {
+  std::vector<std::string> files;                // of AccelForge
+  formats::timeloop::TemplateOptions templates;  // --define, --include
+  fused::SearchOptions search;
+  std::function<const std::atomic<bool>*()> interruptible;
+};
+
+}  // namespace orrery::verbs
