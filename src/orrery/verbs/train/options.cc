@@ -243,6 +243,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   declare(line, options, "Write result.json, plan.yaml and, of a search, plans.csv, or AMPeD's files, there");
   line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   if (request.plans.front && request.plans.objective.size() < 2)
     misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
