@@ -207,8 +207,8 @@ void add_rows(const Chart& chart, Json& spec) {
   const std::vector<std::string> places = places_of(chart);
   const auto [x, y] = scales_of(chart);
   const double slots = chart.side_by_side ? std::max(1.0, static_cast<double>(chart.series.size()) * 0.6) : 1;
-  const double legend = chart.series.size() > 1 ? 20 + 14 * static_cast<double>(chart.series.size() / 4) : 0;
-  spec["height"] = 60 + legend + kDrawnRow * slots * static_cast<double>(places.size());
+  const double legend = chart.series.size() > 1 ? 24 + 16 * static_cast<double>(chart.series.size() / 4) : 0;
+  spec["height"] = 72 + legend + kDrawnRow * slots * static_cast<double>(places.size());
   spec["scales"] =
       List{scale_json("x", x, "width"),
            Object{{"name", "y"}, {"type", "band"}, {"domain", words(places)}, {"range", "height"}, {"padding", 0.18}}};

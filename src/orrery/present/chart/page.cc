@@ -1,5 +1,6 @@
 #include "orrery/present/chart/page.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
@@ -114,6 +115,33 @@ std::string warnings(const Node& document) {
   return out + "</ul></details>\n";
 }
 
+// Of many marks with figures of the same names: the names once.
+void say_names_once(const Chart& chart, Json& spec) {
+  constexpr std::size_t kMany = 50;
+  if (chart.marks.size() < kMany) return;
+  const std::vector<Fact>& first = chart.marks.front().facts;
+  for (const ChartMark& mark : chart.marks)
+    if (!std::equal(mark.facts.begin(), mark.facts.end(), first.begin(), first.end(),
+                    [](const Fact& one, const Fact& other) { return one.name == other.name; }))
+      return;
+  Json::List names, data, values;
+  for (const Fact& fact : first) names.emplace_back(fact.name);
+  const auto& all = std::get<Json::List>(spec["data"].value());
+  Json head = all.front();
+  for (Json value : std::get<Json::List>(head["values"].value())) {
+    Json::List tip;
+    const Json named = value["tip"];
+    for (const auto& [name, shown] : std::get<Json::Object>(named.value())) tip.push_back(shown);
+    value["tip"] = std::move(tip);
+    values.push_back(std::move(value));
+  }
+  head["values"] = std::move(values);
+  data.push_back(std::move(head));
+  data.insert(data.end(), all.begin() + 1, all.end());
+  spec["data"] = std::move(data);
+  spec["tips"] = std::move(names);
+}
+
 std::string figure(std::size_t answer, const Chart& chart, bool moves) {
   const std::string id = xml_text(anchor(answer, chart));
   std::string out = fmt::format(
@@ -126,6 +154,7 @@ std::string figure(std::size_t answer, const Chart& chart, bool moves) {
     const Json whole = chart_vega(chart);
     for (const auto& [key, value] : std::get<Json::Object>(whole.value()))
       if (key != "$schema" && key != "config") spec[key] = value;
+    say_names_once(chart, spec);
     out += "<div class=\"drawn\"></div>\n<script type=\"application/json\">" + script_text(spec) + "</script>\n";
   }
   if (!chart.note.empty()) out += "<p class=\"note\">" + xml_text(chart.note) + "</p>\n";

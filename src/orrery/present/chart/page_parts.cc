@@ -121,26 +121,40 @@ const char* const kPageScript = R"js(
     tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 6)) + 'px';
     tip.style.top = Math.max(4, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 6)) + 'px';
   };
+  // The rows of the points that a rectangle holds take the table's place.
+  var kMost = 400;
   var choose = function (figure, view, values, brush) {
     var table = figure.querySelector('table');
     if (!table) return;
-    var x = view.scale('x'), y = view.scale('y'), chosen = null;
-    if (brush && Math.abs(brush[2] - brush[0]) + Math.abs(brush[3] - brush[1]) > 4) {
-      chosen = {};
-      values.forEach(function (value, i) {
-        var at = [x(value.x), y(value.y)];
-        if (at[0] >= Math.min(brush[0], brush[2]) && at[0] <= Math.max(brush[0], brush[2]) &&
-            at[1] >= Math.min(brush[1], brush[3]) && at[1] <= Math.max(brush[1], brush[3])) chosen[i] = true;
-      });
-      var details = table.closest('details');
-      if (details) details.open = true;
+    var body = table.tBodies[0], x = view.scale('x'), y = view.scale('y');
+    if (!table.kept) table.kept = Array.prototype.slice.call(body.rows);
+    body.textContent = '';
+    if (!brush || Math.abs(brush[2] - brush[0]) + Math.abs(brush[3] - brush[1]) < 5) {
+      table.kept.forEach(function (row) { body.appendChild(row); });
+      return;
     }
-    all('tbody tr', table).forEach(function (row) { row.hidden = chosen !== null && !chosen[row.getAttribute('data-i')]; });
+    var names = all('thead th', table).map(function (head) { return head.textContent; });
+    values.filter(function (value) {
+      var at = [x(value.x), y(value.y)];
+      return at[0] >= Math.min(brush[0], brush[2]) && at[0] <= Math.max(brush[0], brush[2]) &&
+        at[1] >= Math.min(brush[1], brush[3]) && at[1] <= Math.max(brush[1], brush[3]);
+    }).slice(0, kMost).forEach(function (value) {
+      var row = body.insertRow();
+      names.forEach(function (name) { row.insertCell().textContent = value.tip[name]; });
+    });
+    var details = table.closest('details');
+    if (details) details.open = true;
   };
   var views = [];
   var draw = function (figure) {
     var spec = JSON.parse(figure.querySelector('script').textContent), holder = figure.querySelector('.drawn');
     var values = spec.data[0].values;
+    if (spec.tips) values.forEach(function (value) {  // names once for all
+      var list = value.tip;
+      value.tip = {};
+      spec.tips.forEach(function (name, i) { value.tip[name] = list[i]; });
+    });
+    delete spec.tips;
     spec.config = colours[dark.matches ? 'dark' : 'light'];
     delete spec.title;
     figure.classList.add('live');

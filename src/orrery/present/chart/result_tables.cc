@@ -12,7 +12,7 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr std::size_t kMostRows = 1000, kMostCells = 24'000, kLeastRows = 50, kMostWords = 60;
+constexpr std::size_t kMostRows = 400, kMostCells = 24'000, kLeastRows = 50, kMostWords = 60;
 
 bool is_scalar(const Node& node) {
   return !node.is_object() && node.kind != Node::Kind::kList;

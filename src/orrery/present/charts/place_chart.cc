@@ -45,7 +45,7 @@ Chart latency(const std::vector<Configuration>& all) {
       if (time == nullptr || !time->is_number()) continue;
       ChartMark mark;
       mark.place = each.name, mark.series = series, mark.x = time->number / 1e9 * unit.factor;
-      mark.facts = {derived("configuration", each.name), derived("what", series), fact(series + "_ns", time),
+      mark.facts = {derived("configuration", each.name), derived("what", series), fact("time_ns", time),
                     fact("ii_ns", at(*each.node, "ii_ns")), fact("bound", at(*each.node, "bound"))};
       out.marks.push_back(std::move(mark));
     }

@@ -55,7 +55,11 @@ bool is_store(const fs::path& path) {
 
 void read_one(const fs::path& path, bool demanded, std::vector<KeptAnswer>& out) {
   if (path.extension() == ".db" || is_store(path)) {
-    for (StoredStudy& study : stored_studies(path.string())) {
+    std::vector<StoredStudy> studies = stored_studies(path.string());
+    if (studies.empty() && demanded)
+      base::fail("O2081", fmt::format("the store `{}` holds no study yet", path.string()), {},
+                 "wait until its sweep has begun, or name another one");
+    for (StoredStudy& study : studies) {
       const auto file = std::make_shared<const base::SourceFile>(base::SourceFile{path.string(), study.document});
       out.push_back({path.string() + ": " + study.title, parsed(file)});
     }

@@ -335,7 +335,7 @@ int run_train(const Arguments& arguments, Console& console) {
   refuse_amped_options(options);
   if (!options.plans.empty()) {
     for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
-                                      std::pair{"--svg", options.svg}})
+                                      std::pair{"--svg", options.svg}, std::pair{"--html", console.html}})
       if (!value.empty())
         misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
                "leave it out, and send the rows to a file: `> rows.csv`");
