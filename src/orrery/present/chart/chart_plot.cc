@@ -10,7 +10,7 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr std::size_t kPlotRows = 16, kMostLetters = 26, kLeastColumns = 20;
+constexpr std::size_t kPlotRows = 16, kMostLetters = 26, kFewLetters = 12, kLeastColumns = 20;
 // Of the eight colours those that are read on both grounds.
 constexpr int kInk[] = {34, 33, 32, 35, 36, 31};
 
@@ -95,21 +95,29 @@ std::string chart_plot(const Chart& chart, std::size_t width, bool colour) {
     for (std::size_t i = 1; i < line.points.size(); ++i)
       canvas.line(x.share(line.points[i - 1].first), y.share(line.points[i - 1].second), x.share(line.points[i].first),
                   y.share(line.points[i].second));
-  const bool lettered = chart.marks.size() <= kMostLetters;
+  // Of many points only those of the first series, such as a front, have letters.
+  const auto first =
+      static_cast<std::size_t>(std::count_if(chart.marks.begin(), chart.marks.end(), [&](const ChartMark& mark) {
+        return !chart.series.empty() && mark.series == chart.series[0];
+      }));
+  const bool all = chart.marks.size() <= kFewLetters, some = all || (first > 0 && first <= kMostLetters);
+  std::size_t letters = 0;
   std::string legend;
   for (std::size_t i = 0; i < chart.marks.size(); ++i) {
     const ChartMark& mark = chart.marks[i];
     const auto series = std::find(chart.series.begin(), chart.series.end(), mark.series) - chart.series.begin();
     const int ink = kInk[static_cast<std::size_t>(series) % std::size(kInk)];
     const char* const sign = series == 0 ? "o" : series == 1 ? "." : "+";
-    canvas.letter(x.share(mark.x), y.share(mark.y), lettered ? letter_of(i) : sign, ink);
+    const bool lettered = all || (some && series == 0);
+    canvas.letter(x.share(mark.x), y.share(mark.y), lettered ? letter_of(letters) : sign, ink);
     if (!lettered) continue;
-    std::string what = letter_of(i);
-    for (const Fact& fact : mark.facts) what += fmt::format("  {} {}", fact.name, fact.shown);
+    std::string what = letter_of(letters++) + "  " + mark.facts.front().shown;
+    for (std::size_t f = 1; f < mark.facts.size(); ++f)
+      what += fmt::format("  {} {}", mark.facts[f].name, mark.facts[f].shown);
     legend += shortened(what, width) + "\n";
   }
-  if (!lettered)
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, chart.series.size()); ++i)
+  if (!all)
+    for (std::size_t i = some ? 1 : 0; i < std::min<std::size_t>(3, chart.series.size()); ++i)
       legend += fmt::format("{} {}\n", i == 0 ? "o" : i == 1 ? "." : "+", chart.series[i]);
   std::string out = shortened(chart.title, width) + "\n" + shortened(chart.y.title, width) + "\n";
   for (std::size_t row = 0; row < kPlotRows; ++row) {

@@ -207,7 +207,7 @@ void add_rows(const Chart& chart, Json& spec) {
   const std::vector<std::string> places = places_of(chart);
   const auto [x, y] = scales_of(chart);
   const double slots = chart.side_by_side ? std::max(1.0, static_cast<double>(chart.series.size()) * 0.6) : 1;
-  const double legend = chart.series.size() > 1 ? 24 + 16 * static_cast<double>(chart.series.size() / 4) : 0;
+  const double legend = chart.series.size() > 1 ? 24 + 16 * static_cast<double>((chart.series.size() - 1) / 4) : 0;
   spec["height"] = 72 + legend + kDrawnRow * slots * static_cast<double>(places.size());
   spec["scales"] =
       List{scale_json("x", x, "width"),
@@ -304,11 +304,8 @@ Json chart_vega(const Chart& chart) {
                           {"range", "category"}});
   spec["scales"] = std::move(scales);
   if (chart.series.size() > 1)
-    spec["legends"] = List{Object{{"fill", "colour"},
-                                  {"orient", "top"},
-                                  {"direction", "horizontal"},
-                                  {"labelLimit", 260},
-                                  {"columns", signal("max(1,floor(width/150))")}}};
+    spec["legends"] = List{Object{
+        {"fill", "colour"}, {"orient", "top"}, {"direction", "horizontal"}, {"labelLimit", 260}, {"columns", 4}}};
   return spec;
 }
 

@@ -159,6 +159,13 @@ const char* const kPageScript = R"js(
     delete spec.title;
     figure.classList.add('live');
     spec.width = Math.max(240, holder.clientWidth);
+    (spec.legends || []).forEach(function (legend) {
+      var entries = spec.scales[spec.scales.length - 1].domain.length, columns = Math.max(1, Math.floor(spec.width / 190));
+      if (legend.columns) {
+        spec.height += 16 * Math.max(0, Math.ceil(entries / columns) - Math.ceil(entries / legend.columns));
+        legend.columns = columns;
+      }
+    });
     var view = new vega.View(vega.parse(spec), {
       renderer: values.length > 800 ? 'canvas' : 'svg', container: holder, hover: true, tooltip: show
     });

@@ -151,6 +151,9 @@ bool run_parts(const SweepArguments& asked, const Console& console) {
 }
 
 int tell_status(const SweepArguments& asked, const Console& console) {
+  if (!console.html.empty())
+    misuse("O1103", "`--status` evaluates nothing, and has no page for `--html`",
+           fmt::format("make a page of what is stored: `orrery report {}`", asked.store));
   store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
   const StoreStatus status{asked.store, store.check(), store.studies()};
   if (console.json)
@@ -174,9 +177,6 @@ std::optional<std::string> checked_study(const std::shared_ptr<const base::Sourc
 int run_sweep(const Arguments& arguments, Console& console) {
   SweepArguments asked;
   if (!read_sweep(arguments, console, asked)) return kDone;
-  if (asked.status && !console.html.empty())
-    misuse("O1103", "`--status` evaluates nothing, and has no page for `--html`",
-           fmt::format("make a page of what is stored: `orrery report {}`", asked.store));
   if (asked.status) return tell_status(asked, console);
   asked.study.check();
   const base::Stopwatch clock;
