@@ -26,6 +26,12 @@ foreach(header ${ORRERY_HEADERS})
   install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 install(DIRECTORY catalog/ DESTINATION share/orrery/catalog)
+# Vega's library, which pages hold (`orrery report`), as Debian's libjs-vega has it. Without it pages have still pictures.
+find_path(ORRERY_VEGA vega-view.min.js PATHS /usr/share/javascript/vega NO_DEFAULT_PATH)
+if(ORRERY_VEGA)
+  install(DIRECTORY ${ORRERY_VEGA}/ DESTINATION share/orrery/vega FILES_MATCHING PATTERN "vega-*.min.js")
+  install(FILES /usr/share/doc/libjs-vega/copyright DESTINATION share/doc/orrery RENAME copyright.libjs-vega OPTIONAL)
+endif()
 
 # The documents with all that they link to, and the licences of what the program holds (cmake/dependencies.cmake).
 install(FILES README.md ARCHITECTURE.md HACKING.md LICENSE DESTINATION share/doc/orrery)
@@ -78,7 +84,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libsentencepiece0) # opened when a model asks for it
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libsentencepiece0, libjs-vega") # opened when a model asks for it; of pages
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "cmake, g++, pkg-config, libfmt-dev, libyaml-cpp-dev, libconfig++-dev, libxxhash-dev, libprotobuf-dev, coinor-libcbc-dev, libminizip-dev, zlib1g-dev, libutf8proc-dev")
 include(CPack)

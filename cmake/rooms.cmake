@@ -218,7 +218,7 @@ macro(orrery_sources folder)
 endmacro()
 
 # What a verb shows and what it is told: the files of these roles. They alone include present/ and cli/.
-set(ORRERY_FACES "verbs/(sweep|help)/.*|(/|_)(options|table|json|report|picture|trace|text|output)\\.cc$")
+set(ORRERY_FACES "verbs/(sweep|help|report)/.*|(/|_)(options|table|json|report|picture|trace|text|output)\\.cc$")
 
 function(orrery_room name folder)
   cmake_parse_arguments(room "" "" "O3;LINK;FAST_TESTS" ${ARGN})

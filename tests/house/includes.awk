@@ -10,7 +10,7 @@ BEGIN {
     floor_of[pair[1]] = pair[2]
   }
   # What a verb shows and what it is told (cmake/rooms.cmake has the same list).
-  face = "^verbs/((sweep|help)/|.*(/|[^/]*_)(options|table|json|report|picture|trace|text|output)(_test)?[.](h|cc)$)"
+  face = "^verbs/((sweep|help|report)/|.*(/|[^/]*_)(options|table|json|report|picture|trace|text|output)(_test)?[.](h|cc)$)"
 }
 # The path below src/orrery.
 function below(path) {
@@ -69,7 +69,7 @@ FNR == 1 {
   # Tests of a verb may look at what it shows.
   height = in_test && own ~ /^(verbs|faces)$/ ? floor_of["program"] : floor_of[own]
   if (!(other in floor_of)) breach("\"" target "\" stands in no room")
-  else if (other_verb != "" && own_verb != "" && other_verb != own_verb && own_verb !~ /^(sweep|check|help)$/ && !in_test)
+  else if (other_verb != "" && own_verb != "" && other_verb != own_verb && own_verb !~ /^(sweep|check|help|report)$/ && !in_test)
     breach("a verb may not include another: what both need belongs in inputs/ or below, not in \"" target "\"")
   else if (own == "verbs" && other ~ /^(present|cli)$/ && !in_test)
     breach("what a verb computes knows nothing of how it is shown or asked: not \"" target "\"")

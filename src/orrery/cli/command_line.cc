@@ -341,6 +341,10 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   bool force = false;
   if (writes_ && app_->get_option_no_throw("--force") == nullptr) toggle("--force", force, "Overwrite what is there");
   toggle("--json", console.json, "Print one JSON document");
+  if (drawn_) {
+    text("--html", console.html, "FILE", "Write a page with charts and tables there, in one file");
+    toggle("--plot", console.plot, "Draw what a picture says better than a table, in characters");
+  }
   bool csv = false, latex = false;
   toggle("--csv", csv, "Print the answer's tables alone, as CSV");
   toggle("--latex", latex, "Print them as LaTeX");

@@ -77,6 +77,8 @@ class CommandLine {
   void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
   // A file that is written: the verb has --force.
   void output_file(const std::string& names, std::string& path, const std::string& type, const std::string& what);
+  // --html and --plot, of verbs whose answers have charts.
+  void pictures() { drawn_ = writes_ = true; }
   // With or without a value: `given` where it stands at all.
   void text_or_none(const std::string& names, bool& given, std::string& value, const std::string& type,
                     const std::string& what);
@@ -119,8 +121,8 @@ class CommandLine {
   void offer(const std::string& option, std::vector<std::string> values) { offered_[option] = std::move(values); }
 
   // Reads the arguments, then tells the meanings in the order of declaration. False: help was asked for and is printed.
-  // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json` follows --json,
-  // its `force` --force.
+  // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json`, `force`, `html` and `plot`
+  // follow the options of these names.
   bool read(const Arguments& arguments, Console& console);
 
  private:
@@ -129,7 +131,7 @@ class CommandLine {
                               const std::vector<std::string>& known);
 
   std::string verb_, heading_;
-  bool draws_ = false, writes_ = false;
+  bool draws_ = false, writes_ = false, drawn_ = false;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
   std::map<std::string, std::vector<std::string>> offered_;

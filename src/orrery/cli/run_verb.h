@@ -83,6 +83,11 @@ Outcome cut_short_outcome(const Answer& answer, const Run& run) {
   return {whole ? kDone : run.cut_short()};
 }
 
+// --html: what is wrong with the file is said before a long run.
+void check_page(const Console& console);
+void write_page(const Console& console, const std::string& document, const std::vector<base::Input>& inputs);
+void print_plots(const Console& console, const std::string& document);  // --plot
+
 template <typename Answer>
 Outcome outcome_of(const Steps<Answer>& steps, const Answer& answer, const Run& run) {
   if (steps.outcome) return steps.outcome(answer, run);
@@ -98,6 +103,7 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   const bool in_folder = !steps.folder.directory.empty();
   check_folder(steps.folder.directory, steps.folder.force, steps.names);
   for (const NamedFile<Answer>& file : steps.files) check_file(file.path, console.force);
+  check_page(console);
   Run run(console);
   const Answer answer = [&] {
     try {
@@ -116,7 +122,8 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   const Document<Answer> document = steps.document();
   if (const base::Diagnostics* warnings = document.warnings(answer)) report(console, warnings->all());
   const bool kept = in_folder && std::find(steps.names.begin(), steps.names.end(), "result.json") != steps.names.end();
-  const std::string json = console.json || kept ? document.json(answer, clock.seconds()) : "";
+  const bool drawn = !console.html.empty() || console.plot;
+  const std::string json = console.json || kept || drawn ? document.json(answer, clock.seconds()) : "";
   std::vector<OutputFile> files;
   if (in_folder && steps.folder_files) files = steps.folder_files(answer);
   if (kept) files.push_back({"result.json", json});
@@ -128,10 +135,15 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   for (const NamedFile<Answer>& file : steps.files)
     if (const std::string text = file.path.empty() ? "" : file.text(answer); !text.empty()) write_file(file.path, text);
   if (in_folder) write_files(steps.folder.directory, files);
+  if constexpr (requires { answer.inputs; })
+    write_page(console, json, answer.inputs);
+  else
+    write_page(console, json, {});
   if (console.json)
     console.out << json;
   else
     print(console, steps.table(answer));
+  print_plots(console, json);
   console.out.flush();
   report(console, outcome.reasons);
   return outcome.code;

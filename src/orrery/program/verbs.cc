@@ -11,7 +11,7 @@ namespace orrery::verbs {
 
 // In the options.cc of each verb.
 VerbFunction run_map, run_eval, run_energy, run_train, run_place, run_graph, run_validate, run_sweep, run_merge,
-    run_check, run_catalog, run_schema, run_explain, run_doctor;
+    run_check, run_report, run_chart, run_catalog, run_schema, run_explain, run_doctor;
 VerbFunction run_tune_run, run_tune_bench, run_tune_ledger, run_tune_layouts, run_tune_select, run_tune_train,
     run_tune_eval, run_tune_embed, run_tune_generate;
 VerbFunction run_sparse_measure, run_sparse_mask, run_sparse_latency, run_sparse_pack, run_sparse_run, run_sparse_study,
@@ -73,6 +73,8 @@ const std::vector<Verb>& verbs() {
       {"sparse", "This machine",
        "attention that skips scores: its masks (`sparse measure`), error, speed, and an accelerator for it",
        run_sparse},
+      {"report", "Files and figures", "answers and studies as one page: charts, tables, what differs", run_report},
+      {"chart", "Files and figures", "a chart of an answer, as a Vega specification", run_chart},
       {"check", "Files and figures", "reads files and says what is wrong with them", run_check},
       {"catalog", "Files and figures", "the chips, models, systems and stacks that come with Orrery", run_catalog},
       {"schema", "Files and figures", "JSON Schema of a kind of document, for editors", run_schema},

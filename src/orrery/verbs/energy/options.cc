@@ -26,6 +26,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   declare_estimation(line, options.request);
   declare(line, options,
           "Write ERT.yaml, ART.yaml, their summaries, flattened_architecture.yaml and result.json there");
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   enter_checkout(options.request, false);
   return true;

@@ -10,6 +10,7 @@
 #include "orrery/verbs/map/fuse/json.h"
 #include "orrery/verbs/map/json.h"
 #include "orrery/verbs/place/json.h"
+#include "orrery/verbs/report/json.h"
 #include "orrery/verbs/sparse/bench/report.h"
 #include "orrery/verbs/sparse/break_even/report.h"
 #include "orrery/verbs/sparse/design/report.h"
@@ -78,6 +79,8 @@ constexpr JsonSchemaKind kAnswers[] = {
     {"validate", [] { return validate_document().schema(); }},
     {"validate_collectives", [] { return validate_collectives_document().schema(); }},
     {"validate_optima", [] { return validate_optima_document().schema(); }},
+    {"report", [] { return report_document().schema(); }},
+    {"chart", [] { return chart_document().schema(); }},
     {"check", [] { return check_document().schema(); }},
     {"graph", [] { return graph_document().schema(); }},
     {"operators", [] { return operators_document().schema(); }},

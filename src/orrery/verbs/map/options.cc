@@ -195,6 +195,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.memory(limits.memory);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
+  line.pictures();
   if (!line.read(with_long_names(arguments), console)) return false;
   take_checkout(options.request);
   return true;

@@ -97,6 +97,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
                    "Draw compute, memory and network of each configuration there");
   line.output_file("--hdf5", options.hdf5, "FILE",
                    "Write the configurations' latencies there, as DFModel's HDF5 arrays");
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   if (!options.hdf5.empty()) verbs::require_hdf5();
   refuse_one_file_for_two(options);

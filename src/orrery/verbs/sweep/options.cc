@@ -16,6 +16,7 @@
 #include "orrery/cli/output_folder.h"
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
+#include "orrery/cli/run_verb.h"
 #include "orrery/verbs/energy/options.h"
 #include "orrery/verbs/map/options.h"
 #include "orrery/verbs/place/options.h"
@@ -150,6 +151,9 @@ bool run_parts(const SweepArguments& asked, const Console& console) {
 }
 
 int tell_status(const SweepArguments& asked, const Console& console) {
+  if (!console.html.empty())
+    misuse("O1103", "`--status` evaluates nothing, and has no page for `--html`",
+           fmt::format("make a page of what is stored: `orrery report {}`", asked.store));
   store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
   const StoreStatus status{asked.store, store.check(), store.studies()};
   if (console.json)
@@ -178,6 +182,7 @@ int run_sweep(const Arguments& arguments, Console& console) {
   const base::Stopwatch clock;
   check_folder(asked.directory, asked.force, {"result.json", "points.csv", "front.svg"});
   for (const std::string* const file : {&asked.export_to, &asked.svg}) check_file(*file, asked.force);
+  check_page(console);
 
   if (asked.slurm && !run_parts(asked, console)) return kInterrupted;
   store::Store store(asked.store, store::Store::Mode::kWrite, sweep::this_build());
@@ -232,12 +237,17 @@ int run_sweep(const Arguments& arguments, Console& console) {
     }
   if (!asked.export_to.empty()) export_points(asked.export_to, answer);
   if (!asked.svg.empty()) write_file(asked.svg, verbs::sweep_svg(answer));
+  std::string document;
+  if (!console.html.empty() || console.plot)
+    verbs::sweep_json(printed, [&](const std::string& piece) { document += piece; });
+  write_page(console, document, inputs);
   if (console.json)
     print_whole(printed, console.out);
   else if (seed && (asked.summary || asked.table))
     print(console, verbs::seed_summary(answer, metrics, asked.table));
   else
     print(console, verbs::sweep_table(answer));
+  print_plots(console, document);
   console.out.flush();
   if (answer.interrupted) return kInterrupted;
   if (!answer.finished) return kLimit;

@@ -45,6 +45,12 @@ struct StoreStatus {
 std::string sweep_status_table(const StoreStatus& status);
 Document<StoreStatus> sweep_status_document();
 
+// The studies of a store, each as the document that `sweep` would print of what is stored. Throws as Store does.
+struct StoredStudy {
+  std::string title, document;
+};
+std::vector<StoredStudy> stored_studies(const std::string& path);
+
 // Where no point is within the budgets (O2050), or none has an answer (O2064).
 base::Diagnostic explain_no_point(const sweep::SweepAnswer& answer);
 

@@ -19,13 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kToggles[] = {"--all",   "--status",    "--json",    "--quiet", "-q",     "--no-color",
-                                    "--force", "--help",      "-h",        "--mix",   "--live", "--ignore-heads",
-                                    "--table", "--imperfect", "--summary", "--slurm", "--csv",  "--latex"};
+constexpr const char* kToggles[] = {"--all",      "--status",       "--json",  "--quiet",     "-q",
+                                    "--no-color", "--force",        "--help",  "-h",          "--mix",
+                                    "--live",     "--ignore-heads", "--table", "--imperfect", "--summary",
+                                    "--slurm",    "--csv",          "--latex", "--plot"};
 constexpr const char* kValued[] = {"--vary",    "--where",      "--budget",    "--objectives", "--store",
                                    "--shard",   "--export",     "--svg",       "--title",      "--threads",
                                    "-j",        "--stop-after", "-o",          "--output",     "--parts",
-                                   "--configs", "--init-idx",   "--vict-cond", "--pins"};
+                                   "--configs", "--init-idx",   "--vict-cond", "--pins",       "--html"};
 // As the scripts of Timeloop-Experiments have them.
 constexpr std::pair<const char*, const char*> kShort[] = {{"-c", "--configs"},
                                                           {"-i", "--init-idx"},
@@ -226,8 +227,8 @@ Arguments shard_arguments(const Arguments& arguments) {
   };
   Arguments out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (is_own(arguments[i], {"--slurm", "--json", "--csv", "--latex", "--quiet", "-q", "--force"})) continue;
-    if (is_own(arguments[i], {"--parts", "--store", "-o", "--output", "--export", "--svg"})) {
+    if (is_own(arguments[i], {"--slurm", "--json", "--csv", "--latex", "--quiet", "-q", "--force", "--plot"})) continue;
+    if (is_own(arguments[i], {"--parts", "--store", "-o", "--output", "--export", "--svg", "--html"})) {
       if (arguments[i].find('=') == std::string::npos) ++i;
       continue;
     }
@@ -294,6 +295,7 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   declare_study(line, given);
   declare_configurations(line, out, given);
   declare_run(line, out, given);
+  line.pictures();
   if (!line.read(parts.own, console)) return false;
 
   const std::shared_ptr<const base::SourceFile> file = take_study(parts.verbs);

@@ -242,6 +242,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   declare(line, options, "Write result.json, plan.yaml and, of a search, plans.csv, or AMPeD's files, there");
   line.output_file("--trace", options.trace, "FILE", "Write the pipeline of one iteration there, for Perfetto");
   declare_amped(line, options);
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   if (request.plans.front && request.plans.objective.size() < 2)
     misuse("O1102", "`--pareto` is given one objective: there is nothing to weigh it against",
@@ -333,7 +334,7 @@ int run_train(const Arguments& arguments, Console& console) {
   refuse_amped_options(options);
   if (!options.plans.empty()) {
     for (const auto& [name, value] : {std::pair{"--output", options.directory}, std::pair{"--trace", options.trace},
-                                      std::pair{"--svg", options.svg}})
+                                      std::pair{"--svg", options.svg}, std::pair{"--html", console.html}})
       if (!value.empty())
         misuse("O1103", fmt::format("`--plans` writes its rows to the standard output, nothing by `{}`", name),
                "leave it out, and send the rows to a file: `> rows.csv`");

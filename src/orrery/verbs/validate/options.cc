@@ -73,6 +73,7 @@ int run_validate(const Arguments& arguments, Console& console) {
   line.word("SUBJECT", options.subject, "What is predicted: train, collectives, or optima: searched plans");
   line.words("SETS", options.sets, "Only these tables of catalog/validation, or of catalog/collectives");
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   const std::vector<std::string> subjects = {"train", "collectives", "optima"};
   if (options.subject == subjects[0]) return compare_runs(options, console);

@@ -21,6 +21,7 @@ bool read_eval(const Arguments& arguments, Console& console, EvalGiven& options)
   declare_templates(line, options.request);
   declare_estimation(line, options.request);
   declare(line, options, "Write map.yaml, map.txt, stats.txt and result.json there");
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   enter_checkout(options.request, false);
   return true;

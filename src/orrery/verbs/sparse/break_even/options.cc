@@ -106,6 +106,7 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
                  "Seconds; the run stops then and keeps what is done");
   line.output_file("-o,--output", picture, "FILE.svg",
                    "Draw there at which lengths and densities pruned attention pays");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   settle(given, request);
   return run_verb<BreakEven>(console,

@@ -110,6 +110,7 @@ int run_sparse_design(const Arguments& arguments, Console& console) {
   line.memory(request.limits.memory);
   declare(line, options.output, "Write design.csv and result.json there");
   line.toggle("--resume", options.resume, "Continue a stopped run: take the points in design.csv of the -o folder");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   settle_design(options);
   return run_grid<DesignRequest, SparseDesign>(console, request, design_sparse, sparse_design_document,

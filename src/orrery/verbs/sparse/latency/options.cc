@@ -35,6 +35,7 @@ int run_sparse_latency(const Arguments& arguments, Console& console) {
              [&](const std::string& text) { load_balance = share_of("--load-balance", text); });
   line.group("Layer");
   line.count("--seq-len", seq_len, "Queries of a head, and as many keys; default 512", kMostQueries);
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   if (density.has_value() != load_balance.has_value())
     misuse("O1103", "a density and a load balance belong together", "give `--sparsity X --load-balance Y`");

@@ -75,6 +75,7 @@ bool read_mask(const Arguments& arguments, Console& console, MaskGiven& options)
   line.group("Run");
   line.seconds("--time-limit", options.limits.seconds, "Seconds; the run stops then, without a mask");
   line.memory(options.limits.memory);
+  line.pictures();
   return line.read(arguments, console);
 }
 

@@ -100,6 +100,7 @@ int run_sparse_measure(const Arguments& arguments, Console& console) {
   line.group("Prediction");
   declare(line, options.prediction, true);
   declare_rest(line, options);
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   settle_measure(options);
   const auto mask = [](const SparseMeasurement& answer) {

@@ -33,6 +33,7 @@ int run_sparse_pack(const Arguments& arguments, Console& console) {
                  "Seconds that `orrery` looks for fewer blocks, all masks together; instead of --effort");
   line.memory(request.limits.memory);
   declare(line, output, "Write control_words.npy, blocks.json and result.json there");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   if (effort && request.limits.seconds > 0)
     misuse("O1103", "`--effort` and `--time-limit` exclude each other", "leave one of the two out");

@@ -102,6 +102,7 @@ int run_sparse_run(const Arguments& arguments, Console& console) {
   declare_pruning(line, options.request.texts.pruning);
   declare(line, options.prediction, false);
   declare_output(line, options);
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   settle_run(options);
   if (!options.masks.empty()) {

@@ -51,6 +51,7 @@ bool read_simulate(const Arguments& arguments, Console& console, SimulateGiven& 
   line.memory(request.limits.memory);
   line.output_file("--trace", options.trace, "FILE", "Write the timeline of every unit there, for Perfetto");
   declare(line, options.output, "Write result.json there");
+  line.pictures();
   return line.read(arguments, console);
 }
 

@@ -112,6 +112,7 @@ int run_sparse_sweep(const Arguments& arguments, Console& console) {
                  "Stop after this time and keep the points that are done");
   line.memory(request.limits.memory);
   declare(line, output, "Write sweep.csv and result.json there");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   settle(request);
   request.effort.threads = request.limits.threads;

@@ -19,8 +19,8 @@ constexpr const char* kStudyDocumentKeys[] = {"version",   "title", "verb",  "fi
 
 // Only who types a command line may give these: documents come from anywhere, and `check` is what one runs on them.
 constexpr const char* kStartPrograms[] = {"--cacti", "--pytorch"};
-constexpr const char* kWriteFiles[] = {"--force", "--output",      "-o",    "--dot",
-                                       "--hdf5",  "--latency-svg", "--svg", "--trace"};
+constexpr const char* kWriteFiles[] = {"--force", "--output",      "-o",    "--dot",  "--hdf5",
+                                       "--html",  "--latency-svg", "--svg", "--trace"};
 
 class Reader {
  public:

@@ -39,6 +39,7 @@ int run_tune_ledger(const Arguments& arguments, Console& console) {
   line.count("--threads,-j", request.threads, "Threads of this machine; default: one for each core", 4096);
   line.group("Output");
   line.output_file("-o,--output", picture, "FILE.svg", "Write the roofline there");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   if (train && inference) misuse("O1103", "`--train` and `--inference` exclude each other", "leave one of the two out");
   if (!picture.empty() && !picture.ends_with(".svg"))

@@ -73,6 +73,7 @@ bool read_run(const Arguments& arguments, Console& console, RunGiven& options) {
                    "orrery tune run --model bert-large --batch 8 --seq 512 --train --dropout 0.1");
   declare_layer(line, options.request.layer);
   declare_run(line, options);
+  line.pictures();
   return line.read(arguments, console);
 }
 

@@ -144,6 +144,7 @@ bool read_select(const Arguments& arguments, Console& console, SelectGiven& opti
   declare_search(line, request.limits, "Threads that read; default: one for each core",
                  "Seconds; the best so far and its gap are printed");
   line.memory(request.limits.memory);
+  line.pictures();
   if (!line.read(joined_splits(arguments), console)) return false;
   choose_source(options);
   return true;

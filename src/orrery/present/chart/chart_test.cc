@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "orrery/present/chart/chart_plot.h"
+#include "orrery/present/chart/chart_svg.h"
+#include "orrery/present/chart/chart_vega.h"
+#include "orrery/present/chart/page.h"
+#include "orrery/present/chart/result_tables.h"
+
+namespace orrery::verbs {
+namespace {
+
+Node document(const std::string& text) {
+  return formats::json::parse(std::make_shared<const base::SourceFile>(base::SourceFile{"answer.json", text}), "O2081");
+}
+
+Chart cloud(std::size_t points) {
+  Chart out;
+  out.name = "cloud", out.title = "A cloud", out.kind = Chart::Kind::kPoints;
+  out.x = {"x", true}, out.y = {"y", true};
+  for (std::size_t i = 1; i <= points; ++i) {
+    ChartMark mark;
+    mark.x = static_cast<double>(i), mark.y = 1 / mark.x;
+    mark.facts = {derived("place", shown_number(mark.x))};
+    out.marks.push_back(mark);
+  }
+  return out;
+}
+
+TEST(Charts, TicksEncloseTheValuesAndAreRound) {
+  const ChartScale scale = scale_of(3, 97, false);
+  EXPECT_LE(scale.least, 3);
+  EXPECT_GE(scale.most, 97);
+  EXPECT_EQ(scale.ticks, (std::vector<double>{0, 20, 40, 60, 80, 100}));
+  const ChartScale powers = scale_of(0.03, 5e5, true);
+  EXPECT_DOUBLE_EQ(powers.least, 0.01);
+  EXPECT_DOUBLE_EQ(powers.most, 1e6);
+  EXPECT_EQ(powers.text(1e6), "1M");
+  const ChartScale one = scale_of(7, 7, false);
+  EXPECT_LT(one.least, one.most);
+}
+
+TEST(Charts, UnitsHaveOneToThreeDigits) {
+  EXPECT_EQ(unit_of(4.5e12, "pJ").name, "J");
+  EXPECT_EQ(unit_of(999, "pJ").name, "pJ");
+  EXPECT_EQ(unit_of(0.002, "s").name, "ms");
+  EXPECT_DOUBLE_EQ(unit_of(8e10, "B").factor, 1e-9);
+  EXPECT_EQ(unit_of(12, "dollars").name, "dollars");
+}
+
+TEST(Charts, ManyPointsAreSampledAndTheNoteSaysSo) {
+  Chart chart = cloud(10000);
+  chart.marks[4321].label = "chosen";
+  chart.marks.push_back({});  // at 0, on logarithmic axes
+  prepare(chart);
+  EXPECT_LE(chart.marks.size(), 3001U);
+  EXPECT_GE(chart.marks.size(), 2000U);
+  EXPECT_TRUE(std::any_of(chart.marks.begin(), chart.marks.end(), [](const ChartMark& m) { return m.x == 4322; }));
+  EXPECT_NE(chart.note.find("1 of them at 0 or without end is left out"), std::string::npos) << chart.note;
+  EXPECT_NE(chart.note.find("of 10000 are drawn"), std::string::npos) << chart.note;
+}
+
+TEST(Charts, NamesAreTextWhereverTheyStand) {
+  Chart chart = cloud(3);
+  const std::string evil = "</script><script>alert(1)</script>";
+  chart.title = chart.x.title = chart.marks[0].label = evil;
+  chart.marks[0].facts = {derived(evil, evil)};
+  EXPECT_EQ(chart_svg(chart).find("<script"), std::string::npos);
+  EXPECT_EQ(script_text(chart_vega(chart)).find('<'), std::string::npos);
+  EXPECT_EQ(chart_table_html(chart).find("<script"), std::string::npos);
+  const Node answer = document("{\"schema\": \"orrery.map/1\", \"result\": {\"</script><b>\": \"<i>\"}}");
+  const std::string page = page_html(evil, {{evil, "map", evil, &answer, {chart}}}, "");
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.find("<i>"), std::string::npos);
+}
+
+TEST(Charts, TablesShowFiguresRoundedBesideAllDigits) {
+  const Node result =
+      document("{\"rows\": [{\"name\": \"a\", \"x\": 17515211390.060886}, {\"name\": \"b\", \"x\": 3}]}");
+  const std::string html = tables_html(result);
+  EXPECT_NE(html.find("data-v=\"17515211390.060886\">17515211390<"), std::string::npos) << html;
+  EXPECT_NE(html.find("<td class=\"n\">3</td>"), std::string::npos) << html;
+}
+
+TEST(Charts, DifferencesNameWhatDiffersAndByHowMuch) {
+  const Node one = document("{\"result\": {\"time\": 2.0, \"kind\": \"a\"}}"),
+             two = document("{\"result\": {\"time\": 3.0, \"kind\": \"a\"}}");
+  const std::string html = comparison_html({{"one", &one}, {"two", &two}});
+  EXPECT_NE(html.find("<td>time</td>"), std::string::npos) << html;
+  EXPECT_NE(html.find(">1.5</td>"), std::string::npos) << html;
+  EXPECT_EQ(html.find("<td>kind</td>"), std::string::npos) << html;
+  EXPECT_EQ(comparison_html({{"one", &one}, {"one", &one}}), "");
+}
+
+TEST(Charts, PlotsKeepTheirWidthAndUseColourOnlyWhereAsked) {
+  const Chart chart = cloud(5);
+  const std::string plain = chart_plot(chart, 60, false);
+  EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+  EXPECT_NE(chart_plot(chart, 60, true).find('\x1b'), std::string::npos);
+  EXPECT_NE(plain.find("A  1"), std::string::npos) << plain;
+  Chart bars = chart;
+  bars.kind = Chart::Kind::kBars;
+  EXPECT_EQ(chart_plot(bars, 60, false), "");
+}
+
+}  // namespace
+}  // namespace orrery::verbs

@@ -1,0 +1,26 @@
+// Answers as one HTML file that loads nothing: charts, tables, and what differs between answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/present/chart/chart.h"
+
+namespace orrery::verbs {
+
+struct PageAnswer {
+  std::string name;     // of its file, or of its question
+  std::string kind;     // "map", "train", ...
+  std::string command;  // repeats it; empty: not known
+  const Node* document = nullptr;
+  std::vector<Chart> charts;
+};
+
+// `vega`: the library's source; empty: charts are drawn without it, and do not move.
+std::string page_html(const std::string& title, const std::vector<PageAnswer>& answers, const std::string& vega);
+
+// Vega's library, put together from the files of Debian's package libjs-vega in one of these folders, the first that
+// has all of them; "" where none has.
+std::string vega_library(const std::vector<std::string>& folders);
+
+}  // namespace orrery::verbs

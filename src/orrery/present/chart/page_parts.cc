@@ -1,0 +1,195 @@
+#include "orrery/present/chart/page_parts.h"
+
+namespace orrery::verbs {
+
+// Colours of series (--c0 to --c9) follow, of both grounds.
+const char* const kPageStyle = R"css(
+:root { color-scheme: light dark; --ink: #222; --quiet: #5a5a5a; --ground: #fff; --panel: #f6f7f8; --rule: #d5d8db;
+  --grid: #dddddd; --link: #0b5394; --warn: #8a4b00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --quiet: #a9adb1; --ground: #16181a; --panel: #1f2225;
+  --rule: #3a3f44; --grid: #444; --link: #8ec7ff; --warn: #ffb866; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 62rem; font: 15px/1.5 system-ui, "Helvetica Neue", Arial, sans-serif;
+  color: var(--ink); background: var(--ground); }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: .2rem 0 .6rem; }
+h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 2px solid var(--rule); overflow-wrap: anywhere; }
+h3 { font-size: 1.05rem; margin: 0 0 .3rem; }
+a { color: var(--link); }
+nav { background: var(--panel); padding: .6rem 1rem; border-radius: 6px; }
+nav ul { margin: 0; padding-left: 1.1rem; }
+code, pre { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
+pre { background: var(--panel); padding: .6rem .8rem; border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
+figure { margin: 1.2rem 0; padding: .8rem; background: var(--panel); border-radius: 8px; }
+figcaption .what { color: var(--quiet); margin: 0 0 .5rem; font-size: .93em; }
+.note { color: var(--quiet); font-size: .93em; }
+.warnings li { color: var(--warn); } .warnings li * { color: var(--ink); }
+.proof { font-weight: 600; }
+.scroll { overflow-x: auto; max-height: 30rem; overflow-y: auto; }
+svg.chart { max-width: 100%; height: auto; font-size: 11px; }
+svg.chart text { fill: var(--ink); } svg.chart .grid { stroke: var(--grid); }
+svg.chart .limit { stroke: var(--ink); stroke-width: 2; stroke-dasharray: 5 4; }
+svg.chart .line { fill: none; stroke: var(--quiet); stroke-width: 1.5; } svg.chart .dashed { stroke-dasharray: 5 4; }
+.drawn { display: none; } .live .drawn { display: block; } .live .still { display: none; }
+.drawn svg { max-width: 100%; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; max-width: 28rem; overflow-wrap: break-word; }
+thead th { position: sticky; top: 0; background: var(--panel); z-index: 1; }
+td.n { text-align: right; white-space: nowrap; }
+th button { all: unset; cursor: pointer; font-weight: 600; } th button:focus-visible { outline: 2px solid var(--link); }
+th[aria-sort=ascending] button::after { content: " \25b2"; } th[aria-sort=descending] button::after { content: " \25bc"; }
+summary { cursor: pointer; font-weight: 600; padding: .25rem 0; } .count { color: var(--quiet); font-weight: 400; }
+input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-width: 100%; width: 18rem; color: var(--ink);
+  background: var(--ground); border: 1px solid var(--rule); border-radius: 4px; }
+#tip { position: fixed; z-index: 9; pointer-events: none; display: none; background: var(--ground); color: var(--ink);
+  border: 1px solid var(--rule); border-radius: 5px; padding: .35rem .6rem; font-size: 12.5px; max-width: min(30rem, 92vw);
+  box-shadow: 0 2px 8px #0005; }
+#tip td { border: 0; padding: 0 .5rem 0 0; } #tip td:first-child { color: var(--quiet); }
+@media (max-width: 480px) { body { padding: .6rem; font-size: 14px; } figure { padding: .5rem; } .still { overflow-x: auto; }
+  .still svg.chart { max-width: none; min-width: 34rem; } th, td { padding: .15rem .35rem; } }
+@media print { :root { --ink: #000; --quiet: #444; --ground: #fff; --panel: #fff; --rule: #bbb; --grid: #ddd; --link: #000; }
+  body { max-width: none; font-size: 10pt; } .live .drawn { display: none; } .live .still { display: block; }
+  .scroll { max-height: none; overflow: visible; } input.filter { display: none; } figure { break-inside: avoid; padding: 0; }
+  table { font-size: 8pt; } thead th { position: static; } }
+)css";
+
+const char* const kPageScript = R"js(
+(function () {
+  'use strict';
+  var all = function (selector, root) { return Array.prototype.slice.call((root || document).querySelectorAll(selector)); };
+  var read = function (cell) {
+    if (!cell) return '';
+    var text = cell.getAttribute('data-v') || cell.textContent;
+    return text !== '' && isFinite(text) ? +text : text;
+  };
+  // Tables: a click on a header sorts, a word leaves the rows that hold it.
+  all('table.sortable').forEach(function (table) {
+    var body = table.tBodies[0], heads = all('thead th', table);
+    heads.forEach(function (head, column) {
+      var button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = head.textContent;
+      head.textContent = '';
+      head.appendChild(button);
+      button.addEventListener('click', function () {
+        var down = head.getAttribute('aria-sort') !== 'descending';
+        heads.forEach(function (other) { other.removeAttribute('aria-sort'); });
+        head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        Array.prototype.slice.call(body.rows).map(function (row) { return [read(row.cells[column]), row]; })
+          .sort(function (a, b) {
+            var one = a[0], two = b[0];
+            if (typeof one !== typeof two) return typeof one === 'number' ? -1 : 1;
+            return (one < two ? -1 : one > two ? 1 : 0) * (down ? -1 : 1);
+          }).forEach(function (pair) { body.appendChild(pair[1]); });
+      });
+    });
+    all('td[data-v]', table).length < 20000 && body.addEventListener('mouseover', function (event) {
+      var cell = event.target;
+      if (cell.getAttribute && cell.getAttribute('data-v')) cell.title = cell.getAttribute('data-v');
+    });
+    if (body.rows.length <= 10) return;
+    var box = document.createElement('input');
+    box.type = 'search';
+    box.className = 'filter';
+    box.placeholder = 'rows that hold…';
+    box.setAttribute('aria-label', 'show only rows that hold this text');
+    box.addEventListener('input', function () {
+      var wanted = box.value.toLowerCase();
+      Array.prototype.slice.call(body.rows).forEach(function (row) {
+        row.hidden = row.textContent.toLowerCase().indexOf(wanted) < 0;
+      });
+    });
+    table.parentNode.parentNode.insertBefore(box, table.parentNode);
+  });
+
+  if (typeof vega === 'undefined') return;
+  var colours = JSON.parse(document.getElementById('colours').textContent);
+  var dark = window.matchMedia('(prefers-color-scheme: dark)');
+  var tip = document.createElement('div');
+  tip.id = 'tip';
+  document.body.appendChild(tip);
+  var show = function (handler, event, item, value) {
+    if (value === null || value === undefined) { tip.style.display = 'none'; return; }
+    tip.textContent = '';
+    var table = document.createElement('table');
+    Object.keys(value).forEach(function (key) {
+      var row = table.insertRow();
+      row.insertCell().textContent = key;
+      row.insertCell().textContent = value[key];
+    });
+    tip.appendChild(table);
+    tip.style.display = 'block';
+    tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 6)) + 'px';
+    tip.style.top = Math.max(4, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 6)) + 'px';
+  };
+  // The rows of the points that a rectangle holds take the table's place.
+  var kMost = 400;
+  var choose = function (figure, view, values, brush) {
+    var table = figure.querySelector('table');
+    if (!table) return;
+    var body = table.tBodies[0], x = view.scale('x'), y = view.scale('y');
+    if (!table.kept) table.kept = Array.prototype.slice.call(body.rows);
+    body.textContent = '';
+    if (!brush || Math.abs(brush[2] - brush[0]) + Math.abs(brush[3] - brush[1]) < 5) {
+      table.kept.forEach(function (row) { body.appendChild(row); });
+      return;
+    }
+    var names = all('thead th', table).map(function (head) { return head.textContent; });
+    values.filter(function (value) {
+      var at = [x(value.x), y(value.y)];
+      return at[0] >= Math.min(brush[0], brush[2]) && at[0] <= Math.max(brush[0], brush[2]) &&
+        at[1] >= Math.min(brush[1], brush[3]) && at[1] <= Math.max(brush[1], brush[3]);
+    }).slice(0, kMost).forEach(function (value) {
+      var row = body.insertRow();
+      names.forEach(function (name) { row.insertCell().textContent = value.tip[name]; });
+    });
+    var details = table.closest('details');
+    if (details) details.open = true;
+  };
+  var views = [];
+  var draw = function (figure) {
+    var spec = JSON.parse(figure.querySelector('script').textContent), holder = figure.querySelector('.drawn');
+    var values = spec.data[0].values;
+    if (spec.tips) values.forEach(function (value) {  // names once for all
+      var list = value.tip;
+      value.tip = {};
+      spec.tips.forEach(function (name, i) { value.tip[name] = list[i]; });
+    });
+    delete spec.tips;
+    spec.config = colours[dark.matches ? 'dark' : 'light'];
+    delete spec.title;
+    figure.classList.add('live');
+    spec.width = Math.max(240, holder.clientWidth);
+    (spec.legends || []).forEach(function (legend) {
+      var entries = spec.scales[spec.scales.length - 1].domain.length, columns = Math.max(1, Math.floor(spec.width / 190));
+      if (legend.columns) {
+        spec.height += 16 * Math.max(0, Math.ceil(entries / columns) - Math.ceil(entries / legend.columns));
+        legend.columns = columns;
+      }
+    });
+    var view = new vega.View(vega.parse(spec), {
+      renderer: values.length > 800 ? 'canvas' : 'svg', container: holder, hover: true, tooltip: show
+    });
+    if (spec.signals) view.addSignalListener('brush', function (name, brush) { choose(figure, view, values, brush); });
+    view.run();
+    views.push(view);
+  };
+  var begin = function () {
+    views.forEach(function (view) { view.finalize(); });
+    views = [];
+    all('figure[data-chart]').forEach(function (figure) {
+      try { draw(figure); } catch (error) { figure.classList.remove('live'); console.error(error); }
+    });
+  };
+  begin();
+  dark.addEventListener('change', begin);
+  var width = window.innerWidth;
+  window.addEventListener('resize', function () {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(begin.later);
+    begin.later = setTimeout(begin, 150);
+  });
+})();
+)js";
+
+}  // namespace orrery::verbs

@@ -1,0 +1,208 @@
+// Charts of `sweep`, and of the points of `sparse sweep` and `sparse design`.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "orrery/present/charts/answer_charts.h"
+
+namespace orrery::verbs {
+namespace {
+
+// The field of a point that an objective ranks by, and what its axis says.
+struct Ranked {
+  const char *objective, *field, *title, *unit;  // a unit that is scaled, or none
+};
+constexpr Ranked kRanked[] = {{"edp", "edp_j_cycles", "energy-delay product (J*cycle)", ""},
+                              {"edp-seed", "edp_seed", "sum of the layers' energy-delay products (J*cycle)", ""},
+                              {"energy", "energy_pj", "energy", "pJ"},
+                              {"cycles", "cycles", "cycles", ""},
+                              {"utilization", "utilization", "utilisation", ""},
+                              {"area", "area_um2", "area", "um^2"},
+                              {"seconds", "seconds", "time", "s"},
+                              {"dollars", "dollars", "cost (dollars)", ""},
+                              {"power", "power_w", "power (W)", ""}};
+
+const Ranked* ranked(const std::string& objective) {
+  for (const Ranked& each : kRanked)
+    if (objective == each.objective) return &each;
+  return nullptr;
+}
+
+std::string last_part(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::size_t before = dot == std::string::npos ? dot : path.rfind('.', dot - 1);
+  return before == std::string::npos ? path : path.substr(before + 1);
+}
+
+void flatten_config(const Node& config, const std::string& prefix,
+                    std::vector<std::pair<std::string, const Node*>>& out) {
+  for (const formats::json::Member& member : config.members) {
+    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
+    if (member.value.is_object())
+      flatten_config(member.value, path, out);
+    else
+      out.emplace_back(path, &member.value);
+  }
+}
+
+std::vector<std::pair<std::string, const Node*>> config_of(const Node& point) {
+  std::vector<std::pair<std::string, const Node*>> out;
+  if (const Node* config = at(point, "config")) flatten_config(*config, "", out);
+  return out;
+}
+
+std::string config_text(const Node& point) {
+  std::string out;
+  for (const auto& [path, value] : config_of(point))
+    out += (out.empty() ? "" : ", ") + last_part(path) + " " + shown_text(*value);
+  return out;
+}
+
+// Linear where figures lie close together.
+bool spreads(double least, double most) {
+  return least > 0 && most / least > 20;
+}
+
+ChartMark study_mark(const Node& point, std::size_t place, const Node* x, const Node* y) {
+  ChartMark mark;
+  mark.x = x->number, mark.y = y->number;
+  mark.facts = {derived("point", fmt::format("{}", place))};
+  for (const auto& [path, value] : config_of(point)) mark.facts.push_back(fact(path, value));
+  for (const Ranked& each : kRanked)
+    if (const Node* figure = at(point, each.field); figure && figure->is_number())
+      mark.facts.push_back(fact(each.field, figure));
+  return mark;
+}
+
+struct StudyPoints {
+  const std::vector<Node>* points;
+  std::vector<const Ranked*> objectives;
+  std::set<std::size_t> front;
+  std::vector<std::size_t> in_order;  // of the front
+};
+
+// By the first two objectives, or by the first and the first field that varies.
+Chart study_front(const StudyPoints& study) {
+  Chart out;
+  out.name = "front", out.kind = Chart::Kind::kPoints;
+  if (study.objectives.empty()) return out;
+  const Ranked *first = study.objectives[0], *second = study.objectives.size() > 1 ? study.objectives[1] : nullptr;
+  const auto other = [&](const Node& point) -> const Node* {
+    if (second) return at(point, second->field);
+    for (const auto& [path, value] : config_of(point))
+      if (value->is_number()) return value;
+    return nullptr;
+  };
+  out.series = {second ? "no other point beats it" : "the best", "others"};
+  double least_x = 1e300, most_x = 0, least_y = 1e300, most_y = 0;
+  std::vector<std::pair<double, double>> line;
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < study.points->size(); ++i) {
+    const Node& point = (*study.points)[i];
+    const Node *figure = at(point, first->field), *beside = other(point);
+    if (figure == nullptr || !figure->is_number() || beside == nullptr || !beside->is_number()) continue;
+    ++all;
+    ChartMark mark = second ? study_mark(point, i, figure, beside) : study_mark(point, i, beside, figure);
+    const bool chosen = study.front.count(i) > 0;
+    mark.series = out.series[chosen ? 0 : 1];
+    if (chosen) mark.label = config_text(point), line.emplace_back(mark.x, mark.y);
+    least_x = std::min(least_x, mark.x), most_x = std::max(most_x, mark.x);
+    least_y = std::min(least_y, mark.y), most_y = std::max(most_y, mark.y);
+    out.marks.push_back(std::move(mark));
+  }
+  if (out.marks.empty()) return out;
+  // In units that suit.
+  const auto scaled = [&](const Ranked& by, double most, double ChartMark::*member) {
+    if (*by.unit == '\0') return std::string(by.title);
+    const ChartUnit unit = unit_of(most, by.unit);
+    for (ChartMark& mark : out.marks) mark.*member *= unit.factor;
+    for (auto& point : line) (member == &ChartMark::x ? point.first : point.second) *= unit.factor;
+    return fmt::format("{} ({})", by.title, unit.name);
+  };
+  // Those of the front are drawn last, above the others.
+  std::stable_partition(out.marks.begin(), out.marks.end(), [](const ChartMark& mark) { return mark.label.empty(); });
+  const auto config = config_of(study.points->front());
+  const std::string field = config.empty() ? "" : config.front().first;
+  out.x = {second ? scaled(*first, most_x, &ChartMark::x) : field, spreads(least_x, most_x)};
+  out.y = {scaled(second ? *second : *first, most_y, &ChartMark::y), spreads(least_y, most_y)};
+  if (second) out.lines.push_back(front_line(std::move(line), "front"));
+  const Node& best = (*study.points)[study.in_order.empty() ? 0 : study.in_order.front()];
+  out.title = second ? fmt::format("{} of {} points are beaten by no other one; the best {} is at {}",
+                                   study.in_order.size(), all, first->objective, config_text(best))
+                     : fmt::format("The best {} of {} points is at {}", first->objective, all, config_text(best));
+  out.description = second ? fmt::format("Every point with figures by {} and {}.", first->title, second->title)
+                           : fmt::format("Every point with figures: {} over {}.", first->title, field);
+  return out;
+}
+
+Chart effects(const Node& result, const std::string& objective) {
+  Chart out;
+  out.name = "effects";
+  for (const Node& effect : items_at(result, "effects")) {
+    const Node* share = at(effect, "share");
+    if (share == nullptr || !share->is_number()) continue;
+    ChartMark mark;
+    mark.place = text_at(effect, "path"), mark.x = 100 * share->number;
+    mark.facts = {derived("field", mark.place), fact("share", share), fact("best", at(effect, "best"))};
+    out.marks.push_back(std::move(mark));
+  }
+  if (out.marks.empty()) return out;
+  out.x.title = "share of the differences (%)";
+  out.title = fmt::format("{} explains {} of the differences in {}", out.marks[0].place,
+                          percent_of(out.marks[0].x, 100), objective);
+  out.description = "How much of the variance of the objective's logarithm each field explains by itself.";
+  return out;
+}
+
+}  // namespace
+
+std::vector<Chart> sweep_charts(const Node& document) {
+  const Node *result = at(document, "result"), *best = at(document, "result.best");
+  if (result == nullptr || best == nullptr) return {};
+  StudyPoints study{&items_at(*result, "points"), {}, {}, {}};
+  for (const formats::json::Member& member : best->members)
+    if (const Ranked* found = ranked(member.key)) study.objectives.push_back(found);
+  for (const Node& place : items_at(*result, "pareto")) {
+    study.front.insert(static_cast<std::size_t>(place.number));
+    study.in_order.push_back(static_cast<std::size_t>(place.number));
+  }
+  if (study.in_order.empty() && !best->members.empty() && best->members[0].value.is_number()) {
+    study.front.insert(static_cast<std::size_t>(best->members[0].value.number));
+    study.in_order.push_back(static_cast<std::size_t>(best->members[0].value.number));
+  }
+  return {study_front(study), effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
+}
+
+std::vector<Chart> sparse_points_charts(const Node& document) {
+  Chart out;
+  out.name = "front", out.kind = Chart::Kind::kPoints;
+  const bool design = kind_of(document) == "sparse_design";
+  const char *x = design ? "area_um2" : "density", *y = design ? "seconds" : "utilization";
+  out.x.title = design ? "area (\u00b5m\u00b2)" : "density";
+  out.y.title = design ? "time (s)" : "utilisation of the array";
+  out.series = {"on the front", "others"};
+  std::size_t chosen = 0;
+  for (const Node& point : items_at(document, "result.points")) {
+    const Node *at_x = at(point, x), *at_y = at(point, y), *front = at(point, "pareto");
+    if (at_x == nullptr || at_y == nullptr || !at_x->is_number() || !at_y->is_number()) continue;
+    ChartMark mark;
+    mark.x = at_x->number, mark.y = at_y->number;
+    const bool on = front && front->truth;
+    mark.series = out.series[on ? 0 : 1];
+    chosen += on ? 1 : 0;
+    for (const formats::json::Member& member : point.members)
+      if (!member.value.is_object() && member.value.kind != Node::Kind::kList)
+        mark.facts.push_back(fact(member.key, &member.value));
+    if (on) mark.label = text_at(point, "array");
+    out.marks.push_back(std::move(mark));
+  }
+  out.title = fmt::format("{} of {} points are on the front", chosen, out.marks.size());
+  out.description = design ? "Accelerators by area and time; those on the front are beaten by none in time, energy, "
+                             "area and error together."
+                           : "Masks and arrays by density and utilisation; those on the front are beaten by none.";
+  return {out};
+}
+
+}  // namespace orrery::verbs
