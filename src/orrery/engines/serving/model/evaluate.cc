@@ -20,8 +20,8 @@
 // waited for half of those prompts.
 //
 //   users      at most R run, R = min(max_sequences, blocks / blocks of a request); the others wait, and what they wait
-//              is R's throughput on them. A request holds its longest where all are at one point of their lives, else
-//              its prompt and half of its output
+//              is R's throughput on them. A request holds its longest where all are at one point of their lives, its
+//              prompt and half of its output where they are spread
 //   arrivals   u solves u = rate x (N s), from below; waiting is half a step (its residue) and an M/D/1 queue before
 //   the
 //              share of the budget that prompts have. Beyond the rate that R users reach the queue grows: not stable
@@ -47,6 +47,7 @@ struct Cycle {
   double first_ttft = 0;  // where all users begin at once
   double tpot = 0;
   double mixed_seconds = 0, mean_seconds = 0;  // of a step
+  double share = 0;                            // of the steps: those with prompts
   double budget_used = 0;                      // share of the tokens that steps have for prompts
 };
 
@@ -143,6 +144,7 @@ class Cycles {
       out.ttft = out.first_ttft;
       out.tpot = output_ > 1 ? pure + (out.first_ttft - out.mixed_seconds) / (output_ - 1) : 0;
     }
+    out.share = std::min(1.0, share);
     out.budget_used = std::min(1.0, begun / most);
     return out;
   }
@@ -199,11 +201,17 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   const bool caches = !out.memory.groups.empty();
   out.fits = caches ? out.max_concurrency >= 1 : out.memory.caches > 0;
   if (!out.fits) return out;
-  const Count held = cycles.together() ? longest : base::saturated(cycles.prompt() + cycles.output() / 2 + 0.5);
-  const double blocks = static_cast<double>(out.memory.blocks_for(held, std::min(d.max_batched_tokens, held)));
-  const double most = std::min(static_cast<double>(d.max_sequences),
-                               caches ? std::max(1.0, std::floor(static_cast<double>(out.memory.blocks) / blocks))
-                                      : static_cast<double>(d.max_sequences));
+  double blocks = 0;  // of a request, on average
+  const auto users_within = [&](double output) {
+    const Count held = base::saturated(cycles.prompt() + output + 0.5);
+    blocks = static_cast<double>(out.memory.blocks_for(held, std::min(d.max_batched_tokens, held)));
+    const double admitted = static_cast<double>(d.max_sequences);
+    return caches ? std::min(admitted, std::max(1.0, std::floor(static_cast<double>(out.memory.blocks) / blocks)))
+                  : admitted;
+  };
+  double most = users_within(cycles.output() / (cycles.together() ? 1 : 2));
+  // The more steps have prompts, the more evenly requests are spread over their lives.
+  if (cycles.together()) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
   const double groups = static_cast<double>(d.replicas * d.dp);
   const Cycle full = cycles.of(most);
   out.capacity = groups * most / full.seconds;

@@ -116,6 +116,14 @@ double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& wo
   return seconds;
 }
 
+double StepModel::attention_seconds(const StepWork& work) const {
+  double seconds = 0;
+  Sums unused;
+  for (const ServedLayers& kind : model_.kinds)
+    seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, unused);
+  return seconds;
+}
+
 void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layers, Sums& out) const {
   const Deployment& d = deployment_;
   // All groups of attention send to all ranks.

@@ -49,6 +49,9 @@ class StepModel {
   StepCost cost(const StepWork& work) const;
   double seconds(const StepWork& work) const { return cost(work).seconds; }
 
+  // Of it, attention's.
+  double attention_seconds(const StepWork& work) const;
+
   const Deployment& deployment() const { return deployment_; }
 
  private:
