@@ -4,7 +4,7 @@
 // equal questions have equal answers. A request that arrives during a step is first looked at when that ends.
 //
 // Cost: a step of S sequences some 2 us and 5 ns for each sequence.
-#include "orrery/engines/serving/simulation/simulate.h"
+#include "orrery/engines/serving/simulation/replay.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "orrery/engines/serving/simulation/simulate.h"
+#include "orrery/engines/serving/simulation/replay.h"
 
 #include <gtest/gtest.h>
 
