@@ -76,6 +76,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"", {"map", "eval"}},
       {"energy", {"energy"}},
       {"train", {"train"}},
+      {"serve", {"serve"}},
       {"tune run", {"tune_run"}},
       {"tune bench", {"tune_bench"}},
       {"tune ledger, tune layouts", {"tune_ledger", "tune_layouts"}},

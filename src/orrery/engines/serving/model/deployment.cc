@@ -45,6 +45,12 @@ void check(const Deployment& d, base::Diagnostics& found) {
         .error("O2070", fmt::format("experts cannot be spread {} ways over tp x dp = {} x {} = {} accelerators", d.ep,
                                     d.tp, d.dp, d.tp * d.dp))
         .hint(fmt::format("`--ep {}` spreads whole experts over all of them", d.tp * d.dp));
+  if (d.engine == Engine::kVllm && d.ep > 1 && d.ep < d.tp * d.dp)
+    found
+        .error("O2070",
+               fmt::format("vllm spreads experts over all tp x dp = {} accelerators or not at all, not {} ways",
+                           d.tp * d.dp, d.ep))
+        .hint(fmt::format("`--ep 1` or `--ep {}`", d.tp * d.dp));
   if (!(d.memory_share >= 0 && d.memory_share <= 1))
     found.error("O2070", fmt::format("the share of memory lies between 0 and 1, but is {}", d.memory_share));
   if (d.imbalance < 1)

@@ -155,16 +155,6 @@ class Cycles {
   bool together_;
 };
 
-// Of a wait that is exponential where there is any.
-FirstToken waiting(double base, double wait, double busy) {
-  FirstToken out;
-  out.mean = base + wait;
-  if (!(busy > 0) || !(wait > 0)) return {base + wait, base + wait, base + wait};
-  out.p50 = base + std::max(0.0, wait / busy * std::log(2 * busy));
-  out.p99 = base + std::max(0.0, wait / busy * std::log(100 * busy));
-  return out;
-}
-
 // Requests come at `rate` to a group in which at most `most` run.
 Cycle arrivals(const Cycles& cycles, double rate, double most) {
   double users = 0;
@@ -179,15 +169,24 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
   return cycle;
 }
 
-void add_prices(const cluster::System& system, const Deployment& d, Service& out) {
-  const double tokens = out.output_tokens_per_s, accelerators = static_cast<double>(d.accelerators());
+}  // namespace
+
+FirstToken first_token(double base, double wait, double busy) {
+  FirstToken out;
+  out.mean = base + wait;
+  if (!(busy > 0) || !(wait > 0)) return {base + wait, base + wait, base + wait};
+  out.p50 = base + std::max(0.0, wait / busy * std::log(2 * busy));
+  out.p99 = base + std::max(0.0, wait / busy * std::log(100 * busy));
+  return out;
+}
+
+void add_prices(const cluster::System& system, double accelerators, Service& out) {
+  const double tokens = out.output_tokens_per_s;
   if (!(tokens > 0)) return;
   out.per_accelerator = tokens / accelerators;
   out.usd_per_million_tokens = system.price_per_gpu_hour * accelerators / 3600 / tokens * 1e6;
   out.joules_per_token = system.watts_per_gpu * system.pue * accelerators / tokens;
 }
-
-}  // namespace
 
 Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
                  const Load& load, const machine::OperatorModel& operators) {
@@ -234,7 +233,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     // The rest of the step in which a request comes, as often as one runs, and those before it.
     const double runs = std::min(1.0, cycle.users);
     wait = runs * cycle.mean_seconds / 2 + busy / (2 * (1 - std::min(busy, 0.999))) * cycle.mixed_seconds;
-    out.ttft = waiting(cycle.ttft, wait, std::max(busy, runs));
+    out.ttft = first_token(cycle.ttft, wait, std::max(busy, runs));
     each = *load.rate;
   }
   out.tpot = cycle.tpot;
@@ -244,7 +243,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.running = cycle.users;
   out.occupancy = caches ? std::min(1.0, cycle.users * blocks / static_cast<double>(out.memory.blocks)) : 0;
   out.step = cycles.decoding(cycle.users);
-  add_prices(system, d, out);
+  add_prices(system, static_cast<double>(d.accelerators()), out);
   return out;
 }
 

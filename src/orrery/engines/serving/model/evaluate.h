@@ -36,4 +36,11 @@ struct Service {
 Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
                  const Load& load, const machine::OperatorModel& operators);
 
+// What evaluate() and its like for pools (pools.h) share.
+
+// Of requests that take `base` and wait besides, exponentially where there is any wait: the share `busy` of them.
+FirstToken first_token(double base, double wait, double busy);
+// What follows from the tokens/s: shares of accelerators, price, energy.
+void add_prices(const cluster::System& system, double accelerators, Service& out);
+
 }  // namespace orrery::serving
