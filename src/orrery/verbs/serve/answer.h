@@ -22,6 +22,7 @@ struct ServingError {
 struct ServedAnswer {
   std::string model, system;
   serving::Load load;
+  std::vector<serving::Request> trace;  // empty: none was given
   serving::Goal goal = serving::Goal::kTokensPerAccelerator;
   std::vector<serving::Found> best;            // at least one
   std::optional<serving::Deployment> prompts;  // a pool of its own for them; absent: `best` has all

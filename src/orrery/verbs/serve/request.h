@@ -26,6 +26,7 @@ struct ServeRequest {
   double memory_share = 0;              // 0: the engine's
   std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
   std::optional<double> concurrency, rate;
+  std::string trace;  // a file of requests, in the place of lengths and of how they come; empty: none
   double prefix_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text_file.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/system_reading.h"
 
@@ -27,8 +30,13 @@ void require(const ServeRequest& r) {
   };
   missing(r.model.empty(), "a model", "`--model NAME`; `orrery catalog models` lists them");
   missing(r.system.empty(), "a system", "`--system NAME`; `orrery catalog systems` lists them");
-  missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
-  missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
+  if (r.trace.empty()) {
+    missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
+    missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
+  } else {
+    missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
+            "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
+  }
   if (r.prefill || r.decode) {
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
     missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal,
@@ -38,12 +46,26 @@ void require(const ServeRequest& r) {
   found.throw_if_errors();
 }
 
-serving::Load load_of(const ServeRequest& r) {
+serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>& trace) {
   serving::Load out;
-  out.prompt = serving::Lengths::constant(*r.isl);
-  out.output = serving::Lengths::constant(*r.osl);
   out.concurrency = r.concurrency;
   out.rate = r.rate;
+  if (trace.empty()) {
+    out.prompt = serving::Lengths::constant(*r.isl);
+    out.output = serving::Lengths::constant(*r.osl);
+  } else {
+    out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
+    for (const serving::Request& request : trace) {
+      out.prompt.samples.push_back(request.prompt);
+      out.output.samples.push_back(request.output);
+    }
+    // All but the first come in the time from the first to the last.
+    const double span = static_cast<double>(trace.back().arrival_ns) * 1e-9;
+    if (!r.concurrency && !(span > 0))
+      base::fail("O2079", "all requests of the trace come at once, which is no rate", {},
+                 "say how many are under way at once: `--concurrency USERS`");
+    if (!r.concurrency) out.rate = static_cast<double>(trace.size() - 1) / span;
+  }
   out.prefix_hit = r.prefix_hit;
   out.waves = static_cast<double>(r.requests_per_user.value_or(0));
   base::Diagnostics found;
@@ -172,7 +194,7 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
                                                            r.model));
     if (is_one(space)) {
       const serving::Service s = evaluate(model, *machine.system, only(space), load, *machine.operators);
-      d.note(fmt::format("{:g} requests a second come, {:.4g} can be served", *load.rate, s.capacity));
+      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served", *load.rate, s.capacity));
     }
     d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
   } else if (pruned("capacity")) {
@@ -181,8 +203,9 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
       const Deployment one = completed(only(space));
       const serving::KvMemory m = kv_memory(model, *machine.system, one);
       d.note(memory_note(m, one));
-      d.note(fmt::format("a request of {} + {} tokens needs {} blocks, of which there are {}", *r.isl, *r.osl,
-                         m.blocks_for(*r.isl + *r.osl, *r.isl + *r.osl), m.blocks));
+      const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
+      d.note(fmt::format("a request of {} tokens, prompt and output, needs {} blocks, of which there are {}", length,
+                         m.blocks_for(length, length), m.blocks));
     } else if (optimum.least_lacking > 1) {
       d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
     }
@@ -236,8 +259,10 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const cl
   const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory);
   const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
   const Count count = r.requests > 0 ? r.requests : users > 0 ? users * kSimulatedWaves : kSimulatedArrivals;
-  const std::vector<serving::Request> requests =
-      serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed);
+  const std::vector<serving::Request> drawn =
+      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed)
+                        : std::vector<serving::Request>();
+  const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
   base::Diagnostics found;
   check(d, limits, requests, found);
   if (out.load.prefix_hit > 0)
@@ -253,7 +278,12 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const cl
 ServedAnswer serve(const ServeRequest& r) {
   require(r);
   ServedAnswer out;
-  out.load = load_of(r);
+  if (!r.trace.empty()) {
+    const auto text = base::read_file(r.trace);
+    out.inputs.push_back(base::file_input(*text));
+    out.trace = formats::traces::read_requests(text, out.warnings);
+  }
+  out.load = load_of(r, out.trace);
   const std::string catalogue = catalogue_directory();
   const ModelFile file = load_model(catalogue, r.model, {r.ignored, formats::huggingface::Outside::kPassed, r.like});
   out.warnings.append(file.diagnostics);
