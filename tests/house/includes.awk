@@ -3,7 +3,7 @@ BEGIN {
   third_party = "^(fmt|minizip|utf8proc|sentencepiece|yaml-cpp|nlohmann|CLI|xxhash|google|coin|sqlite3|libconfig|gtest|gmock|rapidcheck|benchmark)[/.]"
   # Rooms by floor. A file includes its own room and rooms of floors below; rooms of one floor do not know each other.
   split("base:0 describe:1 runtime/kernels:2 engines/nest:3 engines/cluster:3 engines/dataflow:3 engines/amped:3 engines/masks:3 " \
-        "runtime/layer:3 engines/accelerator:4 engines/fused:4 runtime/network:4 runtime/tuning:4 runtime/pruning:5 formats:6 inputs:7 " \
+        "runtime/layer:3 engines/accelerator:4 engines/fused:4 engines/serving:4 runtime/network:4 runtime/tuning:4 runtime/pruning:5 formats:6 inputs:7 " \
         "present:8 verbs:9 library:10 cli:10 faces:11 program:12", rooms, " ")
   for (i in rooms) {
     split(rooms[i], pair, ":")

@@ -10,8 +10,8 @@
 namespace orrery::verbs {
 
 // In the options.cc of each verb.
-VerbFunction run_map, run_eval, run_energy, run_train, run_place, run_graph, run_validate, run_sweep, run_merge,
-    run_check, run_report, run_chart, run_catalog, run_schema, run_explain, run_doctor;
+VerbFunction run_map, run_eval, run_energy, run_train, run_serve, run_place, run_graph, run_validate, run_sweep,
+    run_merge, run_check, run_report, run_chart, run_catalog, run_schema, run_explain, run_doctor;
 VerbFunction run_tune_run, run_tune_bench, run_tune_ledger, run_tune_layouts, run_tune_select, run_tune_train,
     run_tune_eval, run_tune_embed, run_tune_generate;
 VerbFunction run_sparse_measure, run_sparse_mask, run_sparse_latency, run_sparse_pack, run_sparse_run, run_sparse_study,
@@ -63,6 +63,8 @@ const std::vector<Verb>& verbs() {
       {"eval", "One chip", "energy and cycles of a given mapping", run_eval},
       {"energy", "One chip", "energy and area of a chip's components, with the origin of each figure", run_energy},
       {"train", "Many accelerators", "time and memory of a training run on a cluster", run_train},
+      {"serve", "Many accelerators", "how fast a model is served: deployment, first tokens, price, with proof",
+       run_serve},
       {"place", "Many accelerators", "shards, fuses and places a graph of kernels on many accelerators", run_place},
       {"graph", "Many accelerators", "generates the kernel graph of a workload, for `place`", run_graph},
       {"validate", "Many accelerators", "predictions against published and measured runs", run_validate},

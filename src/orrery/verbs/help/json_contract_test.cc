@@ -77,6 +77,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"map --fuse", {"map_fuse"}},
       {"energy", {"energy"}},
       {"train", {"train"}},
+      {"serve", {"serve"}},
       {"tune run", {"tune_run"}},
       {"tune bench", {"tune_bench"}},
       {"tune ledger, tune layouts", {"tune_ledger", "tune_layouts"}},

@@ -11,6 +11,7 @@
 #include "orrery/verbs/map/json.h"
 #include "orrery/verbs/place/json.h"
 #include "orrery/verbs/report/json.h"
+#include "orrery/verbs/serve/json.h"
 #include "orrery/verbs/sparse/bench/report.h"
 #include "orrery/verbs/sparse/break_even/report.h"
 #include "orrery/verbs/sparse/design/report.h"
@@ -53,6 +54,7 @@ constexpr JsonSchemaKind kAnswers[] = {
      [] {
        return any_of({train_document().schema(), amped_document().schema()});
      }},
+    {"serve", [] { return serve_document().schema(); }},
     {"tune_run", [] { return tune_run_document().schema(); }},
     {"tune_bench", [] { return tune_bench_document().schema(); }},
     {"tune_ledger", [] { return tune_ledger_document().schema(); }},

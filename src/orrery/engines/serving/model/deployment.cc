@@ -1,0 +1,61 @@
+#include "orrery/engines/serving/model/deployment.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace orrery::serving {
+namespace {
+
+// Shares, blocks and limits: the engines' documents (docs/model/serving.md). Host times: assumptions, of engines that
+// prepare a step while the one before runs.
+constexpr std::array<EngineRules, kEngines> kRules = {{
+    {"vllm", 0.9, false, 16, 256, 8192, true, 1.0e-3, 4e-6},
+    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6},
+    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6},
+}};
+
+}  // namespace
+
+const EngineRules& rules(Engine engine) {
+  return kRules[static_cast<std::size_t>(engine)];
+}
+
+Deployment completed(Deployment d) {
+  const EngineRules& of = rules(d.engine);
+  if (d.memory_share == 0) d.memory_share = of.memory_share;
+  if (d.block_tokens == 0) d.block_tokens = of.block_tokens;
+  if (d.max_sequences == 0) d.max_sequences = of.max_sequences;
+  if (d.max_batched_tokens == 0) d.max_batched_tokens = of.max_batched_tokens;
+  return d;
+}
+
+void check(const Deployment& d, base::Diagnostics& found) {
+  const auto positive = [&](const char* name, base::Count value) {
+    if (value < 1) found.error("O2070", fmt::format("`{}` must be at least 1, but is {}", name, value));
+  };
+  positive("replicas", d.replicas);
+  positive("tp", d.tp);
+  positive("pp", d.pp);
+  positive("ep", d.ep);
+  positive("dp", d.dp);
+  if (found.has_errors()) return;
+  if (d.tp * d.dp % d.ep != 0)
+    found
+        .error("O2070", fmt::format("experts cannot be spread {} ways over tp x dp = {} x {} = {} accelerators", d.ep,
+                                    d.tp, d.dp, d.tp * d.dp))
+        .hint(fmt::format("`--ep {}` spreads whole experts over all of them", d.tp * d.dp));
+  if (d.engine == Engine::kVllm && d.ep > 1 && d.ep < d.tp * d.dp)
+    found
+        .error("O2070",
+               fmt::format("vllm spreads experts over all tp x dp = {} accelerators or not at all, not {} ways",
+                           d.tp * d.dp, d.ep))
+        .hint(fmt::format("`--ep 1` or `--ep {}`", d.tp * d.dp));
+  if (!(d.memory_share >= 0 && d.memory_share <= 1))
+    found.error("O2070", fmt::format("the share of memory lies between 0 and 1, but is {}", d.memory_share));
+  if (d.imbalance < 1)
+    found.error("O2070",
+                fmt::format("the busiest rank has at least the mean of 1, but `imbalance` is {}", d.imbalance));
+}
+
+}  // namespace orrery::serving

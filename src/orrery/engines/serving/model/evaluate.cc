@@ -1,0 +1,250 @@
+// The closed form: what a schedule repeats, step by step, is summed up instead.
+//
+// Let u requests share a group of attention (a microbatch of it, where stages are filled with pp of them), prompts have
+// I tokens that no cache has, outputs O, and a step at most B tokens. A request takes P steps until its first token,
+// P = max(1, I / (B - D)) beside D decoding ones, then O - 1 steps of one token each: a cycle of N = O - 1 + P steps.
+// Some share f of the steps have prompts in them, of g requests each, so that a request's prompt is read once in its
+// cycle: f g = u / N. With s(prompts, decodes) the step's time (step.cc),
+//
+//   mean step  s = f s(g, u - g) + (1 - f) s(0, u),   throughput  u O / (N s),   TTFT  P s(g, u - g) + waiting
+//
+// g follows from how requests come. Users whose requests are equally long finish together as they began together, so
+// that steps with prompts are as full as they can be: g = min(u, (B - u) / (I - 1)). Where lengths differ or requests
+// come at random, as many begin in a step as a Poisson distribution says: f = 1 - exp(-u/N). Where prompts need more
+// than all steps have (f g cannot be u / N with f <= 1) every step is full: g = B / (I + O), and requests wait for
+// their turn. Engines that do not mix (SGLang) stop decoding for the steps with prompts: users whose requests are
+// equally long all have theirs read, one step after the other, before the first of them goes on, and so they stay
+// together.
+//
+// A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
+// waited for half of those prompts.
+//
+//   users      at most R run, R = min(max_sequences, blocks / blocks of a request); the others wait, and what they wait
+//              is R's throughput on them. A request holds its longest where all are at one point of their lives, its
+//              prompt and half of its output where they are spread
+//   arrivals   u solves u = rate x (N s), from below; waiting is half a step (its residue) and an M/D/1 queue before
+//   the
+//              share of the budget that prompts have. Beyond the rate that R users reach the queue grows: not stable
+//
+// Cost: some 5 evaluations of a step for users, 30 for arrivals.
+#include "orrery/engines/serving/model/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/base/numbers/whole_number.h"
+
+namespace orrery::serving {
+namespace {
+
+using base::Count;
+
+// What a group does again and again.
+struct Cycle {
+  double users = 0;
+  double seconds = 0;     // of a request that does not wait to be admitted
+  double ttft = 0;        // of it
+  double first_ttft = 0;  // where all users begin at once
+  double tpot = 0;
+  double mixed_seconds = 0, mean_seconds = 0;  // of a step
+  double share = 0;                            // of the steps: those with prompts
+  double budget_used = 0;                      // share of the tokens that steps have for prompts
+};
+
+class Cycles {
+ public:
+  Cycles(const StepModel& steps, const Load& load)
+      : steps_(steps),
+        d_(steps.deployment()),
+        prompt_(load.prompt.average()),
+        fresh_(std::max(1.0, prompt_ * (1 - load.prefix_hit))),
+        output_(load.output.average()),
+        together_(load.concurrency && !load.prompt.varies() && !load.output.varies()) {}
+
+  double prompt() const { return prompt_; }
+  double output() const { return output_; }
+  bool together() const { return together_; }
+
+  // Of `users` that run at once in a group.
+  Cycle of(double users) const {
+    const double stages = static_cast<double>(d_.pp);
+    Cycle out = microbatch(std::max(1.0, users / stages));
+    out.users = users;
+    out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
+    out.mixed_seconds *= stages, out.mean_seconds *= stages;
+    return out;
+  }
+
+  StepCost decoding(double users) const {
+    return steps_.cost(work(0, std::max(1.0, users / static_cast<double>(d_.pp))));
+  }
+
+ private:
+  // The prompts of g requests and d decoding sequences.
+  StepWork work(double g, double d) const {
+    StepWork out;
+    out.prompt_tokens = count(g * fresh_);
+    out.prompt_pairs = g * fresh_ * (prompt_ - fresh_ + (fresh_ + 1) / 2);
+    out.prompts = g > 0 ? std::max<Count>(1, count(g)) : 0;
+    out.prompt_keys = g * prompt_;
+    out.prompts_ended = out.prompts;
+    out.decodes = count(d);
+    out.decode_context = static_cast<double>(out.decodes) * (prompt_ + output_ / 2);
+    return out;
+  }
+  static Count count(double value) { return base::saturated(value + 0.5); }
+
+  // A prompt of its own, in steps of the most tokens; exact.
+  double alone() const {
+    Count left = count(fresh_), context = count(prompt_) - left;
+    double seconds = 0;
+    while (left > 0) {
+      const Count now = std::min(left, d_.max_batched_tokens);
+      StepWork step;
+      step.add_prompt(now, context, now == left);
+      seconds += steps_.seconds(step);
+      left -= now, context += now;
+    }
+    return seconds;
+  }
+
+  Cycle microbatch(double u) const {
+    Cycle out;
+    if (u <= 1) {
+      out.ttft = out.first_ttft = alone();
+      out.tpot = output_ > 1 ? steps_.seconds(work(0, 1)) : 0;
+      out.seconds = out.ttft + (output_ - 1) * out.tpot;
+      out.mixed_seconds = out.ttft, out.mean_seconds = std::max(out.tpot, 0.0);
+      return out;
+    }
+    const double budget = static_cast<double>(d_.max_batched_tokens);
+    const bool mixes = rules(d_.engine).mixes;
+    const double spare = std::max(1.0, budget - (mixes ? u : 0));
+    const double most = mixes ? spare / std::max(1.0, fresh_ - 1) : spare / fresh_;  // requests that a step can begin
+    const double first = std::max(1.0, 1 / most);                                    // steps until the first token
+    double steps = output_ - 1 + (mixes ? first : 0);
+    const double begun = u / std::max(1.0, steps);  // in a step, on average
+    double g = together_ ? std::min(u, most) : std::min(most, begun / (1 - std::exp(-begun)));
+    double share = begun / g;  // of the steps: those with prompts
+    if (mixes && share > 1) {
+      g = budget / (fresh_ + output_);
+      steps = u / g, share = 1;
+    }
+    const double decoding = share >= 1 && mixes ? g * output_ : u - std::min(g, u);
+    out.mixed_seconds = steps_.seconds(work(g, mixes ? decoding : 0));
+    const double pure = share < 1 || !mixes ? steps_.seconds(work(0, u)) : 0;
+    out.seconds = steps * (share * out.mixed_seconds + (mixes ? 1 - share : 1) * pure);
+    out.mean_seconds = out.seconds / (steps * (mixes ? 1 : 1 + share));
+    // What decodes passes through steps with prompts as often as they come, its own apart.
+    out.ttft =
+        share >= 1 && mixes ? std::max(first, steps - (output_ - 1)) * out.mixed_seconds : first * out.mixed_seconds;
+    out.first_ttft = out.mixed_seconds * (first + std::max(1.0, u * fresh_ / budget)) / 2;
+    out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
+    if (!mixes && together_) {
+      out.ttft = out.first_ttft;
+      out.tpot = output_ > 1 ? pure + (out.first_ttft - out.mixed_seconds) / (output_ - 1) : 0;
+    }
+    out.share = std::min(1.0, share);
+    out.budget_used = std::min(1.0, begun / most);
+    return out;
+  }
+
+  const StepModel& steps_;
+  const Deployment& d_;
+  double prompt_, fresh_, output_;
+  bool together_;
+};
+
+// Requests come at `rate` to a group in which at most `most` run.
+Cycle arrivals(const Cycles& cycles, double rate, double most) {
+  double users = 0;
+  Cycle cycle = cycles.of(1);
+  for (int i = 0; i < 60; ++i) {
+    const double next = std::min(most, rate * cycle.seconds);
+    if (std::abs(next - users) <= 1e-6 * next) break;
+    users = next;
+    cycle = cycles.of(users);
+  }
+  cycle.users = users;
+  return cycle;
+}
+
+}  // namespace
+
+FirstToken first_token(double base, double wait, double busy) {
+  FirstToken out;
+  out.mean = base + wait;
+  if (!(busy > 0) || !(wait > 0)) return {base + wait, base + wait, base + wait};
+  out.p50 = base + std::max(0.0, wait / busy * std::log(2 * busy));
+  out.p99 = base + std::max(0.0, wait / busy * std::log(100 * busy));
+  return out;
+}
+
+void add_prices(const cluster::System& system, double accelerators, Service& out) {
+  const double tokens = out.output_tokens_per_s;
+  if (!(tokens > 0)) return;
+  out.per_accelerator = tokens / accelerators;
+  out.usd_per_million_tokens = system.price_per_gpu_hour * accelerators / 3600 / tokens * 1e6;
+  out.joules_per_token = system.watts_per_gpu * system.pue * accelerators / tokens;
+}
+
+Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
+                 const Load& load, const machine::OperatorModel& operators) {
+  const Deployment d = completed(deployment);
+  Service out;
+  out.memory = kv_memory(model, system, d);
+  const StepModel steps(model, system, d, operators);
+  const Cycles cycles(steps, load);
+  const Count longest = base::saturated(cycles.prompt() + cycles.output() + 0.5);
+  out.max_concurrency = max_concurrency(out.memory, d, longest);
+  const bool caches = !out.memory.groups.empty();
+  out.fits = caches ? out.max_concurrency >= 1 : out.memory.caches > 0;
+  if (!out.fits) return out;
+  double blocks = 0;  // of a request, on average
+  const auto users_within = [&](double output) {
+    const Count held = base::saturated(cycles.prompt() + output + 0.5);
+    blocks = static_cast<double>(out.memory.blocks_for(held, std::min(d.max_batched_tokens, held)));
+    const double admitted = static_cast<double>(d.max_sequences);
+    return caches ? std::min(admitted, std::max(1.0, std::floor(static_cast<double>(out.memory.blocks) / blocks)))
+                  : admitted;
+  };
+  double most = users_within(cycles.output() / (cycles.together() ? 1 : 2));
+  // The more steps have prompts, the more evenly requests are spread over their lives.
+  if (cycles.together()) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
+  const double groups = static_cast<double>(d.replicas * d.dp);
+  const Cycle full = cycles.of(most);
+  out.capacity = groups * most / full.seconds;
+  Cycle cycle;
+  double wait = 0, busy = 0, each = 0;  // requests a second
+  if (load.concurrency) {
+    const double active = std::min(groups, *load.concurrency), users = *load.concurrency / active;
+    out.stable = true;
+    cycle = users >= most ? full : cycles.of(users);
+    each = cycle.users / cycle.seconds;
+    wait = std::max(0.0, users - most) / each;
+    out.ttft = {cycle.ttft + wait, cycle.ttft + wait, cycle.ttft + wait};
+    if (load.waves > 0) out.ttft.mean += (cycle.first_ttft - cycle.ttft) / load.waves;
+    each *= active;
+  } else {
+    out.stable = *load.rate < out.capacity;
+    if (!out.stable) return out;
+    cycle = arrivals(cycles, *load.rate / groups, most);
+    busy = cycle.budget_used;
+    // The rest of the step in which a request comes, as often as one runs, and those before it.
+    const double runs = std::min(1.0, cycle.users);
+    wait = runs * cycle.mean_seconds / 2 + busy / (2 * (1 - std::min(busy, 0.999))) * cycle.mixed_seconds;
+    out.ttft = first_token(cycle.ttft, wait, std::max(busy, runs));
+    each = *load.rate;
+  }
+  out.tpot = cycle.tpot;
+  out.e2e = out.ttft.mean + (cycles.output() - 1) * out.tpot;
+  out.output_tokens_per_s = each * cycles.output();
+  out.per_user = cycles.output() / out.e2e;
+  out.running = cycle.users;
+  out.occupancy = caches ? std::min(1.0, cycle.users * blocks / static_cast<double>(out.memory.blocks)) : 0;
+  out.step = cycles.decoding(cycle.users);
+  add_prices(system, static_cast<double>(d.accelerators()), out);
+  return out;
+}
+
+}  // namespace orrery::serving

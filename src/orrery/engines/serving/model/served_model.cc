@@ -1,0 +1,163 @@
+// What is served are the decoder's layers and the logits. Matrices are those of `workload::projections`, told apart by
+// name: queries, keys and values, the first products of networks and what reads a latent are divided by columns, those
+// that lead back to the stream by rows, routers and what makes latents are whole on every rank. Of latent attention,
+// keys and values are never expanded for decoding sequences: queries are multiplied into the latent's space, which
+// costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase.
+#include "orrery/engines/serving/model/served_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/describe/workload/transformer_facts.h"
+
+namespace orrery::serving {
+namespace {
+
+using base::Count;
+
+Cut cut_of(const std::string& name) {
+  if (name == "router" || name == "shared-gate" || name == "Q-down" || name == "KV-down") return Cut::kNone;
+  if (name == "Out" || name.ends_with("FF2")) return Cut::kRows;
+  return Cut::kColumns;
+}
+
+void add_attention(const workload::Attention& a, ServedLayers& out) {
+  out.heads = a.heads;
+  out.kv_heads = a.kv_heads;
+  out.key_width = a.width;
+  out.value_width = a.value_width;
+  if (a.reach != workload::Reach::kAll) out.span = a.span;
+  if (a.latent) {
+    out.latent = a.latent->kv_rank + a.latent->rope_width;
+    out.latent_value = a.latent->kv_rank;
+  }
+}
+
+ServedLayers layers_of(const workload::Block& block, Count width) {
+  ServedLayers out;
+  out.width = width;
+  const auto* attention = std::get_if<workload::Attention>(&block.mixer);
+  const auto* recurrence = std::get_if<workload::Recurrence>(&block.mixer);
+  const auto* experts = std::get_if<workload::Experts>(&block.feed_forward);
+  if (attention != nullptr) add_attention(*attention, out);
+  if (recurrence != nullptr)
+    out.state = static_cast<double>(recurrence->state()) +
+                static_cast<double>(recurrence->channels * std::max<Count>(0, recurrence->taps - 1));
+  if (experts != nullptr) {
+    out.experts = experts->count;
+    out.top_k = experts->top_k;
+    out.expert_in = width;
+    out.expert_up = (experts->expert.gated ? 2 : 1) * experts->expert.inner;
+    out.expert_inner = experts->expert.inner;
+  }
+  out.parts = (attention != nullptr || recurrence != nullptr ? 1 : 0) +
+              (std::holds_alternative<std::monostate>(block.feed_forward) ? 0 : 1);
+  out.small = static_cast<double>(workload::small_parameters(block, width));
+  std::size_t place = 0;
+  const std::vector<workload::Projection> all = workload::projections(block, width);
+  for (const workload::Projection& p : all) {
+    ++place;
+    if (p.name.starts_with("expert-FF")) continue;
+    ServedMatrix matrix{p.in, p.out, 0, 0, cut_of(p.name)};
+    if (attention != nullptr && p.name == "KQV") {
+      matrix.kv_heads = attention->kv_heads;
+      matrix.kv_width = attention->width + (attention->value_is_key ? 0 : attention->value_width);
+      matrix.out -= matrix.kv_heads * matrix.kv_width;
+    }
+    if (recurrence != nullptr && place == recurrence->projections.size()) matrix.cut = Cut::kRows;
+    out.activations = std::max(out.activations, static_cast<double>(p.in + p.out));
+    out.matrices.push_back(matrix);
+  }
+  return out;
+}
+
+double bytes_of(const ServedMatrix& m, const Deployment& d) {
+  const Count kv = base::ceil_divide(m.kv_heads, d.tp) * m.kv_width;
+  const double columns =
+      m.cut == Cut::kColumns ? static_cast<double>(m.out) / static_cast<double>(d.tp) : static_cast<double>(m.out);
+  const double rows =
+      m.cut == Cut::kRows ? static_cast<double>(m.in) / static_cast<double>(d.tp) : static_cast<double>(m.in);
+  return rows * (columns + static_cast<double>(kv)) * machine::bytes_per_element(d.precision);
+}
+
+constexpr double kSmallBytes = 2;  // of an element of norms, routers, tables and logits: they stay in 16 bits
+
+}  // namespace
+
+bool ServedModel::mixes() const {
+  return std::any_of(kinds.begin(), kinds.end(), [](const ServedLayers& kind) { return kind.experts > 0; });
+}
+
+ServedModel served(const workload::Transformer& t) {
+  base::Diagnostics found;
+  if (t.stacks.size() != 1 || !t.decoder().causal)
+    found.error("O2071",
+                fmt::format("`{}` does not generate texts token by token: serving needs one causal decoder", t.name));
+  for (const std::string& what : workload::peculiarities(t))
+    found.error("O2071", fmt::format("`{}` has {}, which `serve` does not know", t.name, what));
+  found.throw_if_errors();
+  ServedModel out;
+  out.name = t.name;
+  const workload::Stack& stack = t.decoder();
+  for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
+    const Count layers = std::count(stack.layers.begin(), stack.layers.end(), static_cast<int>(k));
+    if (layers == 0) continue;
+    out.kinds.push_back(layers_of(stack.kinds[k], stack.width));
+    out.kinds.back().layers = layers;
+  }
+  out.layers = static_cast<Count>(stack.layers.size());
+  out.width = stack.width;
+  out.outputs = t.head.outputs;
+  const workload::Parameters counted = workload::parameters(t);
+  out.parameters = static_cast<double>(counted.total);
+  out.table = static_cast<double>(counted.embedding);
+  out.head = static_cast<double>(counted.head);
+  out.longest = t.max_positions.value_or(0);
+  return out;
+}
+
+void check(const ServedModel& model, const Deployment& d, base::Diagnostics& found) {
+  check(d, found);
+  if (found.has_errors()) return;
+  for (const ServedLayers& kind : model.kinds) {
+    if (kind.heads % d.tp != 0)
+      return static_cast<void>(found.error(
+          "O2072", fmt::format("tp = {} does not divide the {} heads of `{}`", d.tp, kind.heads, model.name)));
+    if (kind.kv_heads > d.tp ? kind.kv_heads % d.tp != 0 : d.tp % std::max<Count>(1, kind.kv_heads) != 0)
+      if (kind.latent == 0 && kind.heads > 0)
+        return static_cast<void>(
+            found.error("O2072", fmt::format("tp = {} and the {} key-value heads of `{}`: neither divides the other",
+                                             d.tp, kind.kv_heads, model.name)));
+    if (kind.experts > 0 && (kind.experts % d.ep != 0 || kind.expert_inner % d.expert_tp() != 0))
+      return static_cast<void>(
+          found.error("O2072", fmt::format("{} experts of width {} cannot be spread {} ways and cut {} ways",
+                                           kind.experts, kind.expert_inner, d.ep, d.expert_tp())));
+  }
+  if (d.pp > model.layers)
+    found.error("O2072", fmt::format("{} stages are more than the {} layers of `{}`", d.pp, model.layers, model.name));
+  if (!model.mixes() && (d.dp > 1 || d.ep > 1))
+    found
+        .error("O2072",
+               fmt::format("`{}` has no experts: dp = {} and ep = {} say how those are spread", model.name, d.dp, d.ep))
+        .hint(fmt::format("copies of a whole model are replicas: `--replicas {}`", d.dp));
+}
+
+double weight_bytes(const ServedModel& model, const Deployment& d) {
+  // Of a kind, the fullest stage's.
+  const double share = static_cast<double>(base::ceil_divide(model.layers, d.pp)) / static_cast<double>(model.layers);
+  double sum = 0;
+  for (const ServedLayers& kind : model.kinds) {
+    double layer = kind.small * kSmallBytes;
+    for (const ServedMatrix& m : kind.matrices) layer += bytes_of(m, d);
+    const double expert = static_cast<double>(kind.expert_in * kind.expert_up + kind.expert_inner * kind.expert_in);
+    layer += static_cast<double>(kind.experts) / static_cast<double>(d.tp * d.dp) * expert *
+             machine::bytes_per_element(d.precision);
+    sum += layer * static_cast<double>(kind.layers) * share;
+  }
+  // Tables stand on the first stage, logits on the last.
+  const double ends = d.pp > 1 ? std::max(model.table, model.head) : model.table + model.head;
+  return sum + ends / static_cast<double>(d.tp) * kSmallBytes;
+}
+
+}  // namespace orrery::serving

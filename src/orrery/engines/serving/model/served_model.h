@@ -1,0 +1,69 @@
+// The workload: a transformer as an engine serves it. Made once of its description. Sizes in elements; plain data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/numbers/count.h"
+#include "orrery/describe/workload/transformer.h"
+#include "orrery/engines/serving/model/deployment.h"
+
+namespace orrery::serving {
+
+// How tensor parallelism divides a matrix.
+enum class Cut {
+  kNone,     // every rank has all of it
+  kColumns,  // a rank makes a part of the result
+  kRows,     // a rank reads a part of the input; the results are added up
+};
+
+struct ServedMatrix {
+  base::Count in = 0, out = 0;
+  base::Count kv_heads = 0, kv_width = 0;  // further columns: of heads of which every rank has at least one
+  Cut cut = Cut::kColumns;
+};
+
+// Layers that are alike.
+struct ServedLayers {
+  base::Count layers = 0;
+  base::Count width = 0;
+  std::vector<ServedMatrix> matrices;  // besides routed experts
+  // Attention; no heads: none.
+  base::Count heads = 0, kv_heads = 0;
+  base::Count key_width = 0, value_width = 0;  // of a head
+  base::Count span = 0;                        // tokens that a query sees at most; 0: all
+  base::Count latent = 0;                      // elements of a token's latent, which all heads share; 0: none
+  base::Count latent_value = 0;                // of them, those that values are made of
+  // Experts; count 0: none.
+  base::Count experts = 0, top_k = 1, expert_in = 0, expert_up = 0, expert_inner = 0;
+  double state = 0;        // elements for a sequence: of a scan and of its convolution's window
+  int parts = 2;           // each ends with an all-reduce among tensor ranks
+  double small = 0;        // parameters on every rank: norms and the like
+  double activations = 0;  // the most elements of a token between two operators
+};
+
+struct ServedModel {
+  std::string name;
+  std::vector<ServedLayers> kinds;
+  base::Count layers = 0;
+  base::Count width = 0;
+  base::Count outputs = 0;  // logits
+  double table = 0;         // parameters of tables that are looked up,
+  double head = 0;          // and of the logits' matrix, where it is another
+  double parameters = 0;
+  base::Count longest = 0;  // sequence; 0: not known
+
+  bool mixes() const;  // has routed experts
+};
+
+// Throws InputError O2071 for what the engine cannot express: encoders, layers that only some models have.
+ServedModel served(const workload::Transformer& transformer);
+
+// Whether a deployment divides the model: heads by tp, experts by ep, layers by pp; data-parallel groups in a replica
+// need experts. O2072.
+void check(const ServedModel& model, const Deployment& deployment, base::Diagnostics& found);
+
+// Bytes of weights on the accelerator that has most of them.
+double weight_bytes(const ServedModel& model, const Deployment& deployment);
+
+}  // namespace orrery::serving

@@ -1,0 +1,232 @@
+// A step is a sum over the kinds of layers on the fullest stage of the pipeline. T new tokens pass every matrix at
+// once, prompts' and decoding sequences' alike:
+//
+//   products       T x in by in x out, cut by tp
+//   attention      of decoding sequences, a query each against its cache: heads of a rank x the mean context; of
+//   prompts,
+//                  the pairs that the causal mask leaves. Layers with a window see no more than it
+//   experts        T k visits fall on E (1 - (1 - k/E)^T) experts if tokens choose evenly; the busiest rank has
+//                  `imbalance` times the mean
+//   communication  an all-reduce after each part of a layer among tensor ranks; where experts are spread beyond them,
+//                  T k rows to other ranks and back; a message between stages
+//   others         six operators between products in each part, a row of the stream each
+//   host           a step, and each sequence in it; launches of operators where prompts are in the step and graphs
+//                  hold none
+//
+// Decoding sequences of a step are taken to be of their mean length, which is exact but for windows that some of them
+// exceed. Cost: some 10 operators for each kind of layer, a microsecond.
+#include "orrery/engines/serving/model/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/engines/serving/model/served_roofline.h"
+
+namespace orrery::serving {
+namespace {
+
+using base::Count;
+using collective::Operation;
+using machine::MatrixProduct;
+
+constexpr double kStream = 2;  // bytes of an element of the residual stream
+constexpr double kPlainOperators =
+    3;  // between the products of a part of a layer: norm, rotation or activation, residual
+
+Count whole(double value) {
+  return std::max<Count>(1, base::saturated(value + 0.5));
+}
+
+}  // namespace
+
+struct StepModel::Sums {
+  StepCost cost;
+  double operators = 0;  // launched
+  double cache_bytes = 0;
+};
+
+void StepWork::add_prompt(Count tokens, Count context, bool ends) {
+  const double n = static_cast<double>(tokens), before = static_cast<double>(context);
+  prompt_tokens += tokens;
+  prompt_pairs += n * before + n * (n + 1) / 2;
+  prompt_keys += before + n;
+  ++prompts;
+  if (ends) ++prompts_ended;
+}
+
+StepModel::StepModel(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
+                     const machine::OperatorModel& operators)
+    : model_(model),
+      deployment_(deployment),
+      operators_(operators),
+      fabric_(served_fabric(system.fabric)),
+      tensor_(collective::place(fabric_, static_cast<int>(deployment.tp), 1)),
+      expert_(collective::place(fabric_, static_cast<int>(deployment.tp * deployment.dp), 1)),
+      share_(static_cast<double>(base::ceil_divide(model.layers, deployment.pp)) / static_cast<double>(model.layers)),
+      ridge_tokens_(system.accelerator.peak(deployment.precision) / system.accelerator.memory_bytes_per_s *
+                    machine::bytes_per_element(deployment.precision) / 2),
+      watts_(system.watts_per_gpu * static_cast<double>(deployment.group())) {
+  ServedModel dense = model;
+  for (ServedLayers& kind : dense.kinds) kind.experts = 0;
+  dense_bytes_ = weight_bytes(dense, deployment);
+  if (deployment.pp > 1) {
+    const int level = collective::level_between(fabric_, static_cast<int>(deployment.tp * deployment.dp));
+    stage_message_fixed_ = collective::message_seconds(fabric_, level, 0);
+    stage_message_per_byte_ = collective::message_seconds(fabric_, level, 1) - stage_message_fixed_;
+  }
+}
+
+double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& work, Sums& out) const {
+  if (kind.heads == 0) return 0;
+  const Count heads = kind.heads / deployment_.tp;
+  const Count kv_heads = kind.latent > 0 ? 1 : std::max<Count>(1, kind.kv_heads / deployment_.tp);
+  const Count key = kind.latent > 0 ? kind.latent : kind.key_width;
+  const Count value = kind.latent > 0 ? kind.latent_value : kind.value_width;
+  const double stored = kind.latent > 0 ? static_cast<double>(key) : static_cast<double>(kv_heads * (key + value));
+  const double width = machine::bytes_per_element(deployment_.cache_precision);
+  const double span = kind.span > 0 ? static_cast<double>(kind.span) : INFINITY;
+  double seconds = 0;
+  if (work.decodes > 0) {
+    const double context = std::min(span, work.decode_context / static_cast<double>(work.decodes));
+    const double bytes = static_cast<double>(work.decodes) * context * stored * width;
+    // One latent is key and value at once: what is read is half of what two caches would be.
+    machine::Operator one = machine::Operator::of(
+        MatrixProduct{work.decodes * kv_heads, heads / kv_heads, whole(context), key, deployment_.cache_precision});
+    one.kind = machine::OperatorKind::kAttention;
+    one.value_width = value;
+    const double all = operators_.cost(one).seconds;
+    seconds += kind.latent > 0 ? std::max(all / 2, operators_.memory_bound_seconds(bytes)) : all;
+    out.cache_bytes += bytes;
+    ++out.operators;
+  }
+  if (work.prompt_tokens > 0) {
+    const double tokens = static_cast<double>(work.prompt_tokens);
+    const double seen = std::min(work.prompt_pairs / tokens, span);
+    const double keys = std::max(1.0, std::min(work.prompt_keys / static_cast<double>(work.prompts), seen * 2));
+    machine::Operator one = machine::Operator::of(
+        MatrixProduct{heads, work.prompt_tokens, whole(keys), kind.key_width, machine::Precision::kBf16});
+    one.kind = machine::OperatorKind::kAttention;
+    one.value_width = kind.value_width;
+    one.share = std::min(1 - 1e-9, seen / keys);
+    seconds += operators_.cost(one).seconds;
+    out.cache_bytes += work.prompt_keys * stored * width;
+    ++out.operators;
+  }
+  return seconds;
+}
+
+double StepModel::attention_seconds(const StepWork& work) const {
+  double seconds = 0;
+  Sums unused;
+  for (const ServedLayers& kind : model_.kinds)
+    seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, unused);
+  return seconds;
+}
+
+void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layers, Sums& out) const {
+  const Deployment& d = deployment_;
+  // All groups of attention send to all ranks.
+  const double visits = static_cast<double>(tokens * d.dp * kind.top_k);
+  const double count = static_cast<double>(kind.experts);
+  const double idle = std::pow(1 - static_cast<double>(kind.top_k) / count, static_cast<double>(tokens * d.dp));
+  const double busiest = d.ep > 1 ? d.imbalance : 1;
+  const double held = count / static_cast<double>(d.ep);
+  const double met = std::max(1.0, std::min(held, held * (1 - idle) * busiest));
+  const double here = visits / static_cast<double>(d.ep) * busiest;
+  const Count inner = kind.expert_inner / d.expert_tp(), up = kind.expert_up / d.expert_tp();
+  const Count experts = whole(met), rows = whole(here / static_cast<double>(experts));
+  out.cost.experts += layers * (operators_.matrix_product_seconds({experts, rows, up, kind.expert_in, d.precision}) +
+                                operators_.matrix_product_seconds({experts, rows, kind.expert_in, inner, d.precision}));
+  out.cost.bytes +=
+      layers * met * static_cast<double>(kind.expert_in * (up + inner)) * machine::bytes_per_element(d.precision);
+  out.operators += 2;
+  if (d.dp > 1) {
+    // A rank sends its part of its group's tokens, each to as many ranks as it visits experts.
+    const double copies = std::min(static_cast<double>(kind.top_k), static_cast<double>(d.ep));
+    const double sent =
+        static_cast<double>(tokens) / static_cast<double>(d.tp) * copies * static_cast<double>(kind.width) * busiest;
+    const double each =
+        exchange_seconds() + collective::seconds(Operation::kAllToAll, fabric_, expert_,
+                                                 sent * std::max(1.0, machine::bytes_per_element(d.precision)));
+    const double back =
+        exchange_seconds() + collective::seconds(Operation::kAllToAll, fabric_, expert_, sent * kStream);
+    out.cost.communication += layers * (each + back);
+  }
+}
+
+void StepModel::add_layer(const ServedLayers& kind, const StepWork& work, Sums& out) const {
+  const double layers = static_cast<double>(kind.layers) * share_;
+  const Count tokens = work.tokens(), tp = deployment_.tp;
+  double products = 0;
+  for (const ServedMatrix& m : kind.matrices) {
+    const Count kv = base::ceil_divide(m.kv_heads, tp) * m.kv_width;
+    const Count columns = (m.cut == Cut::kColumns ? base::ceil_divide(m.out, tp) : m.out) + kv;
+    const Count rows = m.cut == Cut::kRows ? base::ceil_divide(m.in, tp) : m.in;
+    products += operators_.matrix_product_seconds({1, tokens, columns, rows, deployment_.precision});
+    ++out.operators;
+  }
+  out.cost.products += layers * products;
+  out.cost.attention += layers * attention_seconds(kind, work, out);
+  if (kind.experts > 0) add_experts(kind, tokens, layers, out);
+  const double row = static_cast<double>(tokens) * static_cast<double>(kind.width) * kStream;
+  out.cost.others += layers * kind.parts * kPlainOperators * operators_.memory_bound_seconds(2 * row);
+  if (kind.state > 0)
+    out.cost.others += layers * operators_.memory_bound_seconds(2 * kind.state * kStream / static_cast<double>(tp) *
+                                                                static_cast<double>(work.decodes + work.prompts));
+  out.operators += kind.parts * kPlainOperators;
+  out.cost.communication += layers * kind.parts * collective::seconds(Operation::kAllReduce, fabric_, tensor_, row);
+}
+
+StepCost StepModel::cost(const StepWork& work) const {
+  Sums sums;
+  const Count tokens = work.tokens();
+  if (tokens == 0) return {};
+  for (const ServedLayers& kind : model_.kinds) {
+    Sums of = {};
+    add_layer(kind, work, of);
+    const double layers = static_cast<double>(kind.layers) * share_;
+    sums.operators += layers * of.operators;
+    sums.cache_bytes += layers * of.cache_bytes;
+    sums.cost.products += of.cost.products;
+    sums.cost.attention += of.cost.attention;
+    sums.cost.experts += of.cost.experts;
+    sums.cost.communication += of.cost.communication;
+    sums.cost.others += of.cost.others;
+    sums.cost.bytes += of.cost.bytes;
+  }
+  StepCost& out = sums.cost;
+  const Count sampled = work.decodes + work.prompts_ended;
+  if (model_.outputs > 0 && sampled > 0) {
+    out.products += operators_.matrix_product_seconds(
+        {1, sampled, base::ceil_divide(model_.outputs, deployment_.tp), model_.width, machine::Precision::kBf16});
+    out.communication += collective::seconds(Operation::kAllGather, fabric_, tensor_,
+                                             static_cast<double>(sampled * model_.outputs) * kStream);
+  }
+  if (deployment_.pp > 1)
+    out.communication += stage_message_fixed_ + stage_message_per_byte_ * static_cast<double>(tokens * model_.width) *
+                                                    kStream / static_cast<double>(deployment_.tp);
+  const double device = out.products + out.attention + out.experts + out.communication + out.others;
+  const EngineRules& engine = rules(deployment_.engine);
+  // With graphs, attention of prompts alone is launched by itself, once a layer.
+  const double launches = !deployment_.graphs      ? sums.operators
+                          : work.prompt_tokens > 0 ? static_cast<double>(model_.layers) * share_
+                                                   : 0;
+  const double issued = launches * operators_.issue_seconds();
+  out.host = engine.step_seconds + engine.sequence_seconds * static_cast<double>(work.decodes + work.prompts) +
+             std::max(0.0, issued - device);
+  out.seconds = device + out.host;
+  out.bytes += dense_bytes_ + sums.cache_bytes;
+  out.joules = watts_ * out.seconds;
+  out.binds = static_cast<double>(tokens) > ridge_tokens_ ? "compute" : "weights";
+  double most = out.products + out.experts + out.others;
+  const auto longer = [&](double part, std::string_view name) {
+    if (part > most) most = part, out.binds = name;
+  };
+  longer(out.attention, work.decodes > 0 ? "caches" : "compute");
+  longer(out.communication, "communication");
+  longer(out.host, "host");
+  return out;
+}
+
+}  // namespace orrery::serving

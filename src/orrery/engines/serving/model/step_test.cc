@@ -1,0 +1,131 @@
+#include "orrery/engines/serving/model/step.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/model/serving_test_util.h"
+
+namespace orrery::serving {
+namespace {
+
+StepWork decoding(base::Count sequences, base::Count context) {
+  StepWork out;
+  for (base::Count i = 0; i < sequences; ++i) out.add_decode(context);
+  return out;
+}
+
+StepWork prompt(base::Count tokens, base::Count context = 0) {
+  StepWork out;
+  out.add_prompt(tokens, context, true);
+  return out;
+}
+
+class Step : public testing::Test {
+ protected:
+  StepModel model(Deployment d, const ServedModel& of) const { return {of, system_, completed(d), operators_}; }
+  const cluster::System system_ = test_system();
+  const ServedRoofline operators_{system_.accelerator};
+  const ServedModel llama_ = test_model();
+};
+
+TEST_F(Step, IsTheSumOfItsParts) {
+  for (const StepWork& work : {decoding(1, 100), decoding(64, 4000), prompt(2048), prompt(1, 9000)}) {
+    const StepCost c = model({}, llama_).cost(work);
+    EXPECT_DOUBLE_EQ(c.seconds, c.products + c.attention + c.experts + c.communication + c.others + c.host);
+    EXPECT_DOUBLE_EQ(c.joules, 700 * c.seconds);
+  }
+}
+
+TEST_F(Step, ReadsAllWeightsAndCachesOnce) {
+  // 7.5e9 parameters of layers and logits and the table, 16 bits; 64 sequences of 1000 tokens, 128 KiB each.
+  const StepCost c = model({}, llama_).cost(decoding(64, 1000));
+  EXPECT_NEAR(c.bytes, 2 * llama_.parameters + 64 * 1000 * 131072.0, 1e-3 * c.bytes);
+  // Not faster than the data sheet's bandwidth for what a step cannot do without: the table of tokens is not read.
+  EXPECT_GT(c.seconds, (c.bytes - 2 * llama_.table) / 3.35e12);
+  EXPECT_LT(c.seconds, 2 * c.bytes / 3.35e12);
+}
+
+TEST_F(Step, NeverGetsFasterWithMoreToDo) {
+  const ServedModel mixture = test_model(test_mixture());
+  for (const ServedModel* of : {&llama_, &mixture})
+    for (const base::Count tp : {1, 2, 8}) {
+      const StepModel steps = model({.tp = tp}, *of);
+      double before = 0;
+      for (base::Count n = 1; n <= 512; n += n < 16 ? 1 : 31) {
+        const double now = steps.seconds(decoding(n, 777));
+        EXPECT_GE(now, before * (1 - 1e-9)) << n;
+        before = now;
+        EXPECT_GT(steps.seconds(decoding(n, 1777)), now);
+      }
+      EXPECT_GT(steps.seconds(prompt(512, 8192)), steps.seconds(prompt(512)));
+    }
+}
+
+TEST_F(Step, OfAChunkedPromptTakesLongerThanOfAWhole) {
+  const StepModel steps = model({}, llama_);
+  EXPECT_GT(steps.seconds(prompt(1024)) + steps.seconds(prompt(1024, 1024)), steps.seconds(prompt(2048)));
+  // Their scores are the same in number.
+  EXPECT_DOUBLE_EQ(prompt(1024).prompt_pairs + prompt(1024, 1024).prompt_pairs, prompt(2048).prompt_pairs);
+}
+
+TEST_F(Step, WithoutGraphsWaitsForTheHost) {
+  const double graphs = model({}, llama_).seconds(decoding(1, 100));
+  Deployment eager;
+  eager.graphs = false;
+  EXPECT_GT(model(eager, llama_).seconds(decoding(1, 100)), graphs);
+}
+
+TEST_F(Step, IsFasterOnMoreRanksButPaysForThem) {
+  const StepCost one = model({}, llama_).cost(decoding(32, 1000)),
+                 four = model({.tp = 4}, llama_).cost(decoding(32, 1000));
+  EXPECT_EQ(one.communication, 0);
+  EXPECT_GT(four.communication, 0);
+  EXPECT_LT(four.seconds, one.seconds);
+  EXPECT_GT(four.joules, one.joules);
+}
+
+TEST_F(Step, OfExpertsSpreadOverRanksExchangesTokens) {
+  const ServedModel mixture = test_model(test_mixture());
+  const StepCost whole = model({.tp = 1, .ep = 8, .dp = 8}, mixture).cost(decoding(32, 1000));
+  EXPECT_GT(whole.communication, 0);
+  EXPECT_GT(whole.experts, 0);
+  Deployment even{.tp = 1, .ep = 8, .dp = 8};
+  even.imbalance = 1;
+  EXPECT_LE(model(even, mixture).cost(decoding(32, 1000)).experts, whole.experts);
+}
+
+TEST_F(Step, ModelsThatCannotBeDividedAreRefused) {
+  const auto codes = [](const ServedModel& of, const Deployment& d) {
+    base::Diagnostics found;
+    check(of, d, found);
+    return found.has_errors() ? found.all().front().code : std::string();
+  };
+  EXPECT_EQ(codes(llama_, {}), "");
+  EXPECT_EQ(codes(llama_, {.tp = 16}), "");  // copies of key-value heads
+  EXPECT_EQ(codes(llama_, {.tp = 3}), "O2072");
+  EXPECT_EQ(codes(llama_, {.pp = 33}), "O2072");
+  EXPECT_EQ(codes(llama_, {.dp = 2}), "O2072");
+  EXPECT_EQ(codes(llama_, {.tp = 0}), "O2070");
+  EXPECT_EQ(codes(test_model(test_mixture()), {.tp = 2, .ep = 4}), "O2070");
+}
+
+TEST(Served, RefusesWhatItCannotExpress) {
+  workload::PlainTransformer encoder = test_sizes();
+  encoder.causal = false;
+  try {
+    test_model(encoder);
+    FAIL();
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(error.diagnostics.front().code, "O2071");
+  }
+}
+
+TEST(Served, HasAllParametersOnOneAccelerator) {
+  for (const workload::PlainTransformer& sizes : {test_sizes(), test_mixture()}) {
+    const ServedModel model = test_model(sizes);
+    EXPECT_NEAR(weight_bytes(model, completed({})), 2 * model.parameters, 1e-6 * model.parameters);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::serving

@@ -1,0 +1,63 @@
+// A doubly linked list in the blocks themselves, so that a block found by its contents leaves the middle of the queue
+// at once. Shared contents are looked up in a table; private ones never are, since only the request that wrote them
+// asks for them, and it knows in which blocks they were: most blocks of a trace need no table. All operations are O(1).
+#include "orrery/engines/serving/simulation/block_pool.h"
+
+#include <algorithm>
+
+namespace orrery::serving {
+
+BlockPool::BlockPool(std::int32_t blocks) : blocks_(at(blocks) + 1), free_(blocks) {
+  for (std::int32_t b = 0; b <= blocks; ++b) {
+    blocks_[at(b)].before = b == 0 ? blocks : b - 1;
+    blocks_[at(b)].behind = b == blocks ? 0 : b + 1;
+  }
+}
+
+void BlockPool::unlink(std::int32_t block) {
+  Block& b = blocks_[at(block)];
+  blocks_[at(b.before)].behind = b.behind;
+  blocks_[at(b.behind)].before = b.before;
+  --free_;
+}
+
+std::int32_t BlockPool::find(BlockKey shared) const {
+  const auto found = shared_.find(shared);
+  return found == shared_.end() ? -1 : found->second.front();
+}
+
+std::int32_t BlockPool::take() {
+  const std::int32_t block = blocks_.back().behind;
+  unlink(block);
+  Block& b = blocks_[at(block)];
+  b.references = 1;
+  if ((b.key & kSharedKey) != 0) {
+    const auto found = shared_.find(b.key);
+    std::erase(found->second, block);
+    if (found->second.empty()) shared_.erase(found);
+  }
+  b.key = kNoKey;
+  return block;
+}
+
+void BlockPool::share(std::int32_t block) {
+  if (blocks_[at(block)].references++ == 0) unlink(block);
+}
+
+void BlockPool::release(std::int32_t block) {
+  Block& b = blocks_[at(block)];
+  if (--b.references > 0) return;
+  Block& ends = blocks_.back();
+  b.before = ends.before;
+  b.behind = size();
+  blocks_[at(ends.before)].behind = block;
+  ends.before = block;
+  ++free_;
+}
+
+void BlockPool::fill(std::int32_t block, BlockKey key) {
+  blocks_[at(block)].key = key;
+  if ((key & kSharedKey) != 0) shared_[key].push_back(block);
+}
+
+}  // namespace orrery::serving

@@ -1,0 +1,48 @@
+// The blocks of keys and values: counted references, contents by hash, and which free block is taken next.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace orrery::serving {
+
+// What full blocks of tokens have in them, and all blocks before them: equal keys are equal contents. A private key is
+// that of one request alone.
+using BlockKey = std::uint64_t;
+inline constexpr BlockKey kNoKey = 0;
+inline constexpr BlockKey kSharedKey = BlockKey{1} << 63;  // of those that several requests may have
+
+// Free blocks keep their contents until they are taken, from the one that became free first.
+class BlockPool {
+ public:
+  explicit BlockPool(std::int32_t blocks);
+
+  std::int32_t free() const { return free_; }
+  std::int32_t size() const { return static_cast<std::int32_t>(blocks_.size()) - 1; }
+  bool is_free(std::int32_t block) const { return blocks_[at(block)].references == 0; }
+  // Whether `block` has these contents still.
+  bool has(std::int32_t block, BlockKey key) const { return blocks_[at(block)].key == key; }
+  // The block that had these shared contents first; -1: none has.
+  std::int32_t find(BlockKey shared) const;
+
+  std::int32_t take();             // the first free one; its contents are lost. There is one.
+  void share(std::int32_t block);  // one reference more
+  void release(std::int32_t block);
+  void fill(std::int32_t block, BlockKey key);
+
+ private:
+  struct Block {
+    BlockKey key = kNoKey;
+    std::int32_t references = 0;
+    std::int32_t before = 0, behind = 0;  // among free blocks
+  };
+  static std::size_t at(std::int32_t block) { return static_cast<std::size_t>(block); }
+  void unlink(std::int32_t block);
+
+  std::vector<Block> blocks_;  // the last one is the ends of the list
+  std::int32_t free_ = 0;
+  std::unordered_map<BlockKey, std::vector<std::int32_t>> shared_;  // in the order in which they were filled
+};
+
+}  // namespace orrery::serving

@@ -1,0 +1,210 @@
+// vLLM's rules once more, slowly and word by word: lists of blocks, a table of everything cached, sums over all
+// requests.
+#pragma once
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "orrery/engines/serving/simulation/scheduler.h"
+
+namespace orrery::serving {
+
+class LiteralScheduler {
+ public:
+  struct Sequence {
+    int id = 0;
+    std::vector<std::string> tokens;  // known; a token's name is its content
+    int prompt = 0, most = 0;
+    int computed = 0;
+    std::vector<int> blocks;
+  };
+
+  LiteralScheduler(const SchedulerLimits& limits, const std::vector<Request>& requests)
+      : limits_(limits), requests_(requests) {
+    for (int b = 0; b < limits.blocks; ++b) queue_.push_back(b), references_.push_back(0), hashes_.emplace_back();
+  }
+
+  void add(int id) {
+    const Request& r = requests_[static_cast<std::size_t>(id)];
+    Sequence s;
+    s.id = id;
+    s.prompt = r.prompt;
+    s.most = r.length();
+    for (int t = 0; t < r.prompt; ++t) {
+      const auto part = static_cast<std::size_t>(t / r.content_tokens);
+      // A part of the contents that the prompt does not fill by whole blocks is shared as far as blocks are full.
+      s.tokens.push_back(part < r.contents.size()
+                             ? "c" + std::to_string(r.contents[part]) + "." + std::to_string(t % r.content_tokens)
+                             : own(id, t));
+    }
+    waiting_.push_back(s);
+  }
+
+  bool idle() const { return waiting_.empty() && running_.empty(); }
+
+  Scheduler::Step next() {
+    Scheduler::Step out;
+    scheduled_.clear();
+    long long budget = limits_.max_batched_tokens;
+    std::size_t index = 0;
+    bool stopped = false;
+    while (index < running_.size() && budget > 0 && !stopped) {
+      const int id = running_[index].id;
+      long long n = static_cast<long long>(running_[index].tokens.size()) - running_[index].computed;
+      if (limits_.long_prompt > 0 && n > limits_.long_prompt) n = limits_.long_prompt;
+      n = std::min(n, budget);
+      if (limits_.context > 0) n = std::min<long long>(n, limits_.context - 1 - running_[index].computed);
+      if (n <= 0) {
+        ++index;
+        continue;
+      }
+      for (;;) {
+        if (allocate(running_[index], n, {})) break;
+        Sequence victim = running_.back();
+        running_.pop_back();
+        free(victim);
+        victim.computed = 0;
+        out.preempted.push_back(victim.id);
+        waiting_.push_front(victim);
+        if (victim.id == id) {
+          stopped = true;
+          break;
+        }
+      }
+      if (stopped) break;
+      share(out, running_[index], n);
+      budget -= n;
+      ++index;
+    }
+    if (!out.preempted.empty()) return out;
+    while (!waiting_.empty() && budget > 0 && static_cast<long long>(running_.size()) < limits_.max_sequences) {
+      Sequence& s = waiting_.front();
+      std::vector<int> hits = limits_.prefix_caching ? cached(s) : std::vector<int>();
+      const long long hit = static_cast<long long>(hits.size()) * limits_.block_tokens;
+      long long n = static_cast<long long>(s.tokens.size()) - hit;
+      if (limits_.long_prompt > 0 && n > limits_.long_prompt) n = limits_.long_prompt;
+      if (!limits_.chunked && n > budget) break;
+      n = std::min(n, budget);
+      s.computed = static_cast<int>(hit);
+      if (!allocate(s, n, hits)) {
+        s.computed = 0;
+        break;
+      }
+      running_.push_back(s);
+      waiting_.pop_front();
+      share(out, running_.back(), n);
+      budget -= n;
+    }
+    return out;
+  }
+
+  // Which sequences had a token, and which ended.
+  std::vector<std::pair<int, int>> complete() {
+    std::vector<std::pair<int, int>> out;
+    for (const int id : scheduled_) {
+      const auto s = std::find_if(running_.begin(), running_.end(), [&](const Sequence& q) { return q.id == id; });
+      if (s->computed != static_cast<int>(s->tokens.size())) continue;
+      s->tokens.push_back(own(id, static_cast<int>(s->tokens.size())));
+      out.emplace_back(id, static_cast<int>(s->tokens.size()) - s->prompt);
+      if (static_cast<int>(s->tokens.size()) < s->most) continue;
+      free(*s);
+      running_.erase(s);
+    }
+    return out;
+  }
+
+  // Every block is either free or has as many references as sequences hold it.
+  bool blocks_are_conserved() const {
+    std::vector<int> held(references_.size(), 0);
+    for (const Sequence& s : running_)
+      for (const int b : s.blocks) ++held[static_cast<std::size_t>(b)];
+    std::size_t none = 0;
+    for (const int h : held) none += h == 0 ? 1 : 0;
+    return held == references_ && none == queue_.size();
+  }
+  std::size_t free_blocks() const { return queue_.size(); }
+
+ private:
+  static std::string own(int id, int place) { return "r" + std::to_string(id) + "." + std::to_string(place); }
+
+  void share(Scheduler::Step& out, Sequence& s, long long n) {
+    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed});
+    s.computed += static_cast<int>(n);
+    scheduled_.push_back(s.id);
+  }
+
+  // The text of all tokens up to a block's end: a chain of hashes that never collides.
+  std::string text(const Sequence& s, std::size_t block) const {
+    std::string out;
+    const std::size_t end = (block + 1) * static_cast<std::size_t>(limits_.block_tokens);
+    for (std::size_t t = 0; t < end; ++t) out += s.tokens[t] + " ";
+    return out;
+  }
+
+  std::vector<int> cached(const Sequence& s) const {
+    std::vector<int> out;
+    const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
+    for (std::size_t b = 0; b < most; ++b) {
+      const auto found = table_.find(text(s, b));
+      if (found == table_.end()) break;
+      out.push_back(found->second.front());
+    }
+    return out;
+  }
+
+  bool allocate(Sequence& s, long long n, const std::vector<int>& hits) {
+    const long long wanted = (s.computed + n + limits_.block_tokens - 1) / limits_.block_tokens;
+    long long fresh = wanted - static_cast<long long>(s.blocks.size()) - static_cast<long long>(hits.size());
+    fresh = std::max<long long>(fresh, 0);
+    long long taken = fresh;
+    for (const int b : hits) taken += references_[static_cast<std::size_t>(b)] == 0 ? 1 : 0;
+    if (taken > static_cast<long long>(queue_.size())) return false;
+    for (const int b : hits) {
+      if (references_[static_cast<std::size_t>(b)]++ == 0) queue_.remove(b);
+      s.blocks.push_back(b);
+    }
+    for (long long i = 0; i < fresh; ++i) {
+      const int b = queue_.front();
+      queue_.pop_front();
+      std::string& hash = hashes_[static_cast<std::size_t>(b)];
+      if (!hash.empty()) {
+        table_[hash].remove(b);
+        if (table_[hash].empty()) table_.erase(hash);
+        hash.clear();
+      }
+      references_[static_cast<std::size_t>(b)] = 1;
+      s.blocks.push_back(b);
+    }
+    if (!limits_.prefix_caching) return true;
+    const long long known = std::min<long long>(s.computed + n, static_cast<long long>(s.tokens.size()));
+    for (std::size_t b = 0; b < s.blocks.size(); ++b) {
+      std::string& hash = hashes_[static_cast<std::size_t>(s.blocks[b])];
+      if (static_cast<long long>(b + 1) * limits_.block_tokens > known || !hash.empty()) continue;
+      hash = text(s, b);
+      table_[hash].push_back(s.blocks[b]);
+    }
+    return true;
+  }
+
+  void free(Sequence& s) {
+    std::reverse(s.blocks.begin(), s.blocks.end());
+    for (const int b : s.blocks)
+      if (--references_[static_cast<std::size_t>(b)] == 0) queue_.push_back(b);
+    s.blocks.clear();
+  }
+
+  const SchedulerLimits limits_;
+  const std::vector<Request>& requests_;
+  std::list<Sequence> waiting_;
+  std::vector<Sequence> running_;
+  std::vector<int> scheduled_;
+  std::list<int> queue_;  // free blocks
+  std::vector<int> references_;
+  std::vector<std::string> hashes_;
+  std::map<std::string, std::list<int>> table_;
+};
+
+}  // namespace orrery::serving

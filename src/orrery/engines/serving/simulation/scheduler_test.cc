@@ -1,0 +1,135 @@
+#include "orrery/engines/serving/simulation/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/numbers/split_mix.h"
+#include "orrery/engines/serving/simulation/literal_scheduler_test_util.h"
+
+namespace orrery::serving {
+namespace {
+
+struct Case {
+  SchedulerLimits limits;
+  std::vector<Request> requests;
+  std::vector<std::int64_t> comes;  // before which step
+};
+
+// Small pools and short steps, so that all rules meet; prompts that share beginnings.
+Case random_case(std::uint64_t seed) {
+  base::SplitMix random(seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random.next() % n); };
+  Case out;
+  out.limits.block_tokens = below(2) == 0 ? 4 : 2;
+  out.limits.max_sequences = 1 + below(8);
+  out.limits.max_batched_tokens = 8 + below(40);
+  out.limits.long_prompt = below(3) == 0 ? 1 + below(12) : 0;
+  out.limits.prefix_caching = below(4) != 0;
+  std::int32_t longest = 1;
+  std::int64_t now = 0;
+  for (int r = 4 + below(16); r > 0; --r) {
+    Request request;
+    request.prompt = 1 + below(40);
+    request.output = 1 + below(30);
+    request.content_tokens = 8;
+    // Ids stand for what was before them, too: a walk down a tree.
+    std::uint64_t node = 1;
+    for (std::int32_t t = 0; below(3) > 0 && t < request.prompt; t += 8) {
+      node = node * 3 + static_cast<std::uint64_t>(below(2));
+      request.contents.push_back(node);
+    }
+    longest = std::max(longest, request.length());
+    out.requests.push_back(request);
+    now += below(6);
+    out.comes.push_back(now);
+  }
+  out.limits.chunked = below(4) != 0;
+  if (!out.limits.chunked)
+    out.limits.max_batched_tokens = std::max<base::Count>(out.limits.max_batched_tokens, longest);
+  out.limits.context = below(2) == 0 ? longest : 0;
+  out.limits.blocks = base::ceil_divide(longest, out.limits.block_tokens) + below(25);
+  return out;
+}
+
+// Both schedulers through a case; what differs first.
+void compare(std::uint64_t seed) {
+  const Case c = random_case(seed);
+  Scheduler fast(c.limits, c.requests);
+  LiteralScheduler slow(c.limits, c.requests);
+  std::size_t next = 0;
+  for (std::int64_t step = 0; next < c.requests.size() || !fast.idle(); ++step) {
+    ASSERT_LT(step, 100000) << seed;
+    for (; next < c.requests.size() && c.comes[next] <= step; ++next) {
+      fast.add(static_cast<std::int32_t>(next));
+      slow.add(static_cast<int>(next));
+    }
+    ASSERT_EQ(fast.idle(), slow.idle()) << seed;
+    if (fast.idle()) continue;
+    const Scheduler::Step expected = slow.next();
+    const Scheduler::Step& got = fast.next();
+    ASSERT_EQ(got.shares, expected.shares) << seed << " step " << step;
+    ASSERT_EQ(got.preempted, expected.preempted) << seed << " step " << step;
+    base::Count tokens = 0;
+    for (const Scheduler::Share& share : got.shares) tokens += share.tokens;
+    ASSERT_LE(tokens, c.limits.max_batched_tokens) << seed;
+    ASSERT_LE(static_cast<base::Count>(got.shares.size()), c.limits.max_sequences) << seed;
+    std::vector<std::pair<int, int>> produced;
+    fast.complete([&](std::int32_t request, std::int32_t count, bool) { produced.emplace_back(request, count); });
+    ASSERT_EQ(produced, slow.complete()) << seed << " step " << step;
+    ASSERT_EQ(static_cast<std::size_t>(fast.free_blocks()), slow.free_blocks()) << seed << " step " << step;
+    ASSERT_TRUE(slow.blocks_are_conserved()) << seed;
+  }
+  ASSERT_EQ(fast.free_blocks(), c.limits.blocks) << seed;
+}
+
+TEST(Scheduler, IsTheLiteralReadingOfTheRulesOnRandomTraces) {
+  const char* more = std::getenv("ORRERY_TRACES");
+  const std::uint64_t traces = more != nullptr ? std::strtoull(more, nullptr, 10) : 5000;
+  for (std::uint64_t seed = 0; seed < traces && !testing::Test::HasFatalFailure(); ++seed) compare(seed);
+}
+
+TEST(Scheduler, ServesRunningSequencesBeforeWaitingOnes) {
+  const std::vector<Request> requests = {{0, 4, 3}, {0, 100, 1}};
+  SchedulerLimits limits;
+  limits.blocks = 100;
+  limits.max_batched_tokens = 8;
+  Scheduler s(limits, requests);
+  s.add(0);
+  s.add(1);
+  EXPECT_EQ(s.next().shares, (std::vector<Scheduler::Share>{{0, 4, 0}, {1, 4, 0}}));
+  s.complete([](std::int32_t, std::int32_t, bool) {});
+  EXPECT_EQ(s.next().shares, (std::vector<Scheduler::Share>{{0, 1, 4}, {1, 7, 4}}));
+}
+
+TEST(Scheduler, PreemptsTheLastAndFindsItsBlocksAgain) {
+  // Two sequences of two blocks each, a pool of four: the first one's third block costs the second one its own.
+  const std::vector<Request> requests = {{0, 8, 8}, {0, 8, 8}};
+  SchedulerLimits limits;
+  limits.blocks = 4;
+  limits.block_tokens = 4;
+  Scheduler s(limits, requests);
+  s.add(0);
+  s.add(1);
+  s.next();
+  s.complete([](std::int32_t, std::int32_t, bool) {});
+  EXPECT_EQ(s.next().preempted, std::vector<std::int32_t>{1});
+  EXPECT_EQ(s.free_blocks(), 1);
+  while (!s.idle()) {
+    s.complete([](std::int32_t, std::int32_t, bool) {});
+    s.next();
+  }
+  EXPECT_EQ(s.free_blocks(), 4);
+}
+
+TEST(Scheduler, SharesPrefixesFromTheStepOnInWhichTheyAreScheduled) {
+  const std::vector<Request> requests = {{0, 1024, 1, {5, 6}}, {0, 1024, 1, {5, 6}}, {0, 1024, 1, {5, 7}}};
+  SchedulerLimits limits;
+  limits.blocks = 1000;
+  Scheduler s(limits, requests);
+  for (int r = 0; r < 3; ++r) s.add(r);
+  // A full hit computes its last block again.
+  EXPECT_EQ(s.next().shares, (std::vector<Scheduler::Share>{{0, 1024, 0}, {1, 16, 1008}, {2, 512, 512}}));
+  EXPECT_EQ(s.hit_tokens(), 1008 + 512);
+}
+
+}  // namespace
+}  // namespace orrery::serving

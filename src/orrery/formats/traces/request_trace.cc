@@ -1,0 +1,205 @@
+#include "orrery/formats/traces/request_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
+#include "orrery/formats/csv/csv.h"
+#include "orrery/formats/json/json_document.h"
+
+namespace orrery::formats::traces {
+namespace {
+
+constexpr std::int32_t kMostTokens = 1 << 30;
+constexpr std::size_t kMostErrors = 20;
+constexpr std::int32_t kMooncakeTokens = 512;
+constexpr double kMostContent = 0x1p40;
+
+// How one kind of trace names what is needed.
+struct Dialect {
+  std::string_view time, prompt, output;
+  double nanoseconds = 1e9;  // of a unit of time; 0: dates
+};
+constexpr std::array<Dialect, 3> kTables = {{{"TIMESTAMP", "ContextTokens", "GeneratedTokens", 0},
+                                             {"Timestamp", "Request tokens", "Response tokens"},
+                                             {"arrived_at", "num_prefill_tokens", "num_decode_tokens"}}};
+constexpr std::array<Dialect, 3> kLines = {{{"timestamp", "input_length", "output_length", 1e6},
+                                            {"arrival_time", "input_toks", "output_toks"},
+                                            {"arrival_time_ns", "input_toks", "output_toks", 1}}};
+
+[[noreturn]] void refuse_kind(const std::shared_ptr<const base::SourceFile>& file) {
+  base::fail("O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
+             "traces are tables of Azure, BurstGPT and Vidur, and JSON lines of Mooncake and LLMServingSim");
+}
+
+// "2023-11-16 18:17:03.9799600" in nanoseconds.
+std::optional<double> date(const std::string& text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0;
+  double second = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[ T]%2d:%2d:%10lf", &year, &month, &day, &hour, &minute, &second) != 6)
+    return std::nullopt;
+  const std::chrono::year_month_day on{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                       std::chrono::day(static_cast<unsigned>(day))};
+  if (!on.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0 && second < 61))
+    return std::nullopt;
+  const double days = static_cast<double>(std::chrono::sys_days(on).time_since_epoch().count());
+  return ((days * 24 + hour) * 60 + minute) * 60e9 + second * 1e9;
+}
+
+class Reader {
+ public:
+  Reader(const std::shared_ptr<const base::SourceFile>& file, base::Diagnostics& warnings)
+      : file_(file), warnings_(warnings) {}
+
+  std::vector<serving::Request> run() {
+    const std::size_t begin = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+    if (begin == std::string::npos) refuse_kind(file_);
+    if (file_->text[begin] == '{')
+      lines();
+    else
+      table();
+    found_.throw_if_errors();
+    if (out_.empty()) base::fail("O2079", "the trace has no requests", {file_, 1, 1, 1});
+    if (failures_ > 0)
+      warnings_.warning(
+          "O2079",
+          fmt::format("{} request{} without an answer left out", failures_, base::plural(failures_, " is", "s are")),
+          {file_, 0, 0, 1});
+    return std::move(out_);
+  }
+
+ private:
+  bool enough() const { return found_.all().size() >= kMostErrors; }
+
+  void table() {
+    const csv::Document document = csv::parse(file_, csv::Comments::kNone, found_);
+    found_.throw_if_errors();
+    if (document.rows.empty()) refuse_kind(file_);
+    const csv::Row& header = document.rows.front();
+    const auto column = [&](std::string_view name) {
+      return static_cast<std::size_t>(
+          std::find_if(header.cells.begin(), header.cells.end(),
+                       [&](const csv::Cell& cell) { return base::trimmed(cell.text) == name; }) -
+          header.cells.begin());
+    };
+    const std::size_t none = header.cells.size();
+    const auto dialect = std::find_if(kTables.begin(), kTables.end(), [&](const Dialect& d) {
+      return column(d.time) < none && column(d.prompt) < none && column(d.output) < none;
+    });
+    if (dialect == kTables.end()) refuse_kind(file_);
+    const std::array<std::size_t, 3> at = {column(dialect->time), column(dialect->prompt), column(dialect->output)};
+    for (std::size_t r = 1; r < document.rows.size() && !enough(); ++r) {
+      const csv::Row& row = document.rows[r];
+      std::array<std::optional<double>, 3> values;
+      for (std::size_t v = 0; v < 3; ++v) {
+        if (at[v] >= row.cells.size()) continue;
+        const std::string text(base::trimmed(row.cells[at[v]].text));
+        values[v] = v == 0 && dialect->nanoseconds == 0 ? date(text) : base::parse_finite(text);
+      }
+      add(values, dialect->nanoseconds == 0 ? 1 : dialect->nanoseconds, document.place(row), {});
+    }
+  }
+
+  // One list, whose items stand on the lines that they have.
+  void lines() {
+    std::string text = "[";
+    bool any = false;
+    for (const std::string_view line : base::split(file_->text, '\n')) {
+      if (base::trimmed(line).empty()) {
+        text += "\n";
+        continue;
+      }
+      if (any) text += ",";
+      text.append(line).append("\n");
+      any = true;
+    }
+    const auto joined = std::make_shared<const base::SourceFile>(base::SourceFile{file_->name, text + "]"});
+    const json::Node all = json::parse(joined, "O2079", "a JSON object on each line");
+    const json::Node& first = all.items.front();
+    const auto dialect = std::find_if(kLines.begin(), kLines.end(), [&](const Dialect& d) {
+      return first.find(d.time) && first.find(d.prompt) && first.find(d.output);
+    });
+    if (dialect == kLines.end()) refuse_kind(file_);
+    const std::array<std::string_view, 3> names = {dialect->time, dialect->prompt, dialect->output};
+    for (const json::Node& item : all.items) {
+      if (enough()) return;
+      std::array<std::optional<double>, 3> values;
+      for (std::size_t v = 0; v < 3; ++v)
+        if (const json::Member* member = item.find(names[v]); member != nullptr && member->value.is_number())
+          values[v] = member->value.number;
+      base::Location where = item.where;
+      where.file = file_;
+      where.column = 1;
+      add(values, dialect->nanoseconds, where, item.find("hash_ids") ? &item.find("hash_ids")->value : nullptr);
+    }
+  }
+
+  void add(const std::array<std::optional<double>, 3>& values, double unit, const base::Location& where,
+           const json::Node* contents) {
+    static constexpr std::array<const char*, 3> kWhat = {"time", "number of its prompt's tokens",
+                                                         "number of its answer's tokens"};
+    for (std::size_t v = 0; v < 3; ++v)
+      if (!values[v]) {
+        found_.error("O2079", fmt::format("the request has no {}", kWhat[v]), where);
+        return;
+      }
+    const double time = *values[0] * unit, prompt = *values[1], output = *values[2];
+    if (!first_) first_ = time;
+    if (time < before_ || *values[0] < 0) {
+      found_
+          .error("O2079", *values[0] < 0 ? "the request's time is negative" : "the request comes before the last one",
+                 where)
+          .hint("sort the trace by its times, from 0 on");
+      return;
+    }
+    before_ = time;
+    if (output == 0) {
+      ++failures_;
+      return;
+    }
+    if (!(prompt >= 1 && prompt <= kMostTokens && output >= 1 && output <= kMostTokens) ||
+        prompt != std::floor(prompt) || output != std::floor(output) || !(time - *first_ < 0x1p62)) {
+      found_.error("O2079", fmt::format("{:g} and {:g} are no numbers of tokens from 1 on", prompt, output), where);
+      return;
+    }
+    serving::Request request;
+    request.arrival_ns = base::saturated(time - *first_ + 0.5);
+    request.prompt = static_cast<std::int32_t>(prompt);
+    request.output = static_cast<std::int32_t>(output);
+    if (contents != nullptr) {
+      request.content_tokens = kMooncakeTokens;
+      for (const json::Node& id : contents->items) {
+        if (!id.is_number() || !(id.number >= 0 && id.number < kMostContent)) {
+          found_.error("O2079", "`hash_ids` are numbers from 0 to below 2^40", where);
+          return;
+        }
+        request.contents.push_back(static_cast<std::uint64_t>(base::saturated(id.number)));
+      }
+    }
+    out_.push_back(std::move(request));
+  }
+
+  const std::shared_ptr<const base::SourceFile>& file_;
+  base::Diagnostics& warnings_;
+  base::Diagnostics found_;
+  std::vector<serving::Request> out_;
+  std::optional<double> first_;
+  double before_ = -std::numeric_limits<double>::infinity();
+  base::Count failures_ = 0;
+};
+
+}  // namespace
+
+std::vector<serving::Request> read_requests(const std::shared_ptr<const base::SourceFile>& file,
+                                            base::Diagnostics& warnings) {
+  return Reader(file, warnings).run();
+}
+
+}  // namespace orrery::formats::traces

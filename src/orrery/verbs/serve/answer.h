@@ -1,0 +1,43 @@
+// What `serve` answers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/certificate.h"
+#include "orrery/base/numbers/content_hash.h"
+#include "orrery/engines/serving/search/optimize.h"
+#include "orrery/engines/serving/simulation/replay.h"
+
+namespace orrery::verbs {
+
+// Two of three measured runs like it are predicted within these shares (docs/model/serving.md).
+struct ServingError {
+  double tpot = 0, ttft = 0;
+  bool measured = false;  // runs like it were measured
+};
+
+struct ServedAnswer {
+  std::string model, system;
+  serving::Load load;
+  std::vector<serving::Request> trace;  // empty: none was given
+  serving::Goal goal = serving::Goal::kTokensPerAccelerator;
+  std::vector<serving::Found> best;            // at least one
+  std::optional<serving::Deployment> prompts;  // a pool of its own for them; absent: `best` has all
+  base::Certificate certificate;
+  bool ended_early = false;
+  ServingError expected_error;
+  std::string launch;  // a command that starts the engine so
+  std::optional<serving::Simulation> simulation;
+  std::vector<base::Input> inputs;
+  base::Diagnostics warnings;
+
+  const serving::Found& first() const { return best.front(); }
+  base::Count accelerators() const {
+    return first().deployment.accelerators() + (prompts ? prompts->accelerators() : 0);
+  }
+};
+
+}  // namespace orrery::verbs

@@ -1,0 +1,114 @@
+#include "orrery/verbs/serve/json.h"
+
+namespace orrery::verbs {
+namespace {
+
+using serving::Deployment;
+using serving::FirstToken;
+using serving::Found;
+using serving::Simulation;
+
+std::optional<double> known(double value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+Record<FirstToken> first_token() {
+  return {{"mean", "Of all requests.", &FirstToken::mean},
+          {"p50", "Half of the requests have theirs within it; approximate.", &FirstToken::p50},
+          {"p99", "99 of 100 requests have theirs within it; approximate.", &FirstToken::p99}};
+}
+
+Record<Deployment> plan() {
+  using D = Deployment;
+  return {
+      {"engine", "vllm, trtllm or sglang.", [](const D& d) { return serving::rules(d.engine).name; }},
+      {"accelerators", "replicas x tp x pp x dp.", [](const D& d) { return d.accelerators(); }},
+      {"replicas", "Copies of the whole.", &D::replicas},
+      {"tp", "Tensor-parallel degree.", &D::tp},
+      {"pp", "Pipeline stages.", &D::pp},
+      {"ep", "Ways in which whole experts are spread over tp x dp.", &D::ep},
+      {"dp", "Groups of attention in a replica, with sequences of their own.", &D::dp},
+      {"precision", "Of weights and products.", [](const D& d) { return machine::name(d.precision); }},
+      {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
+      {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
+      {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
+}
+
+Record<Simulation> simulation() {
+  using S = Simulation;
+  return {
+      {"ttft_s", "Seconds to the first token.",
+       [](const S& s) {
+         return FirstToken{s.ttft_mean, s.ttft_p50.value, s.ttft_p99.value};
+       },
+       first_token()},
+      {"tpot_s", "Seconds between tokens, mean.", &S::tpot_mean},
+      {"e2e_s", "Seconds of a request, mean.", &S::e2e_mean},
+      {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
+      {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
+      {"steps", "Of all replicas.", &S::steps},
+      {"preemptions", "Sequences that lost their blocks and began anew.", &S::preemptions},
+      {"kv_blocks_used", "At most at once, in a replica.", &S::most_blocks}};
+}
+
+Record<ServingError> error() {
+  return {{"tpot", "As a share.", &ServingError::tpot},
+          {"ttft", "As a share.", &ServingError::ttft},
+          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured}};
+}
+
+Record<Found> other() {
+  return {{"plan", "The deployment.", &Found::deployment, plan()},
+          {"tpot_s", "Seconds between tokens.", [](const Found& f) { return f.service.tpot; }},
+          {"ttft_s", "Seconds to the first token.", [](const Found& f) { return f.service.ttft; }, first_token()},
+          {"per_accelerator", "Output tokens/s of an accelerator.",
+           [](const Found& f) { return f.service.per_accelerator; }},
+          {"usd_per_million_tokens", "Of output; null where the price is not known.",
+           [](const Found& f) { return known(f.service.usd_per_million_tokens); }}};
+}
+
+Record<ServedAnswer> result() {
+  using A = ServedAnswer;
+  return {
+      {"tpot_s", "Seconds between a request's tokens.", [](const A& a) { return a.first().service.tpot; }},
+      {"ttft_s", "Seconds to the first token.", [](const A& a) { return a.first().service.ttft; }, first_token()},
+      {"e2e_s", "Seconds of a whole request, mean.", [](const A& a) { return a.first().service.e2e; }},
+      {"output_tokens_per_s", "Of all accelerators.", [](const A& a) { return a.first().service.output_tokens_per_s; }},
+      {"per_accelerator", "Output tokens/s of an accelerator.",
+       [](const A& a) { return a.first().service.per_accelerator; }},
+      {"per_user", "Output tokens/s of a request, its wait included.",
+       [](const A& a) { return a.first().service.per_user; }},
+      {"capacity_requests_per_s", "Requests that come faster are queued without end.",
+       [](const A& a) { return a.first().service.capacity; }},
+      {"running", "Requests at once in a group of attention.", [](const A& a) { return a.first().service.running; }},
+      {"kv_blocks", "Of a group of attention.", [](const A& a) { return a.first().service.memory.blocks; }},
+      {"kv_tokens", "Tokens that they hold in layers that keep all.",
+       [](const A& a) { return a.first().service.memory.tokens(); }},
+      {"max_concurrency", "Requests as long as these that the blocks hold at once.",
+       [](const A& a) { return a.first().service.max_concurrency; }},
+      {"occupancy", "Share of the blocks that is held.", [](const A& a) { return a.first().service.occupancy; }},
+      {"bound_by", "What most of a step that decodes goes to: weights, caches, compute, communication or host.",
+       [](const A& a) { return a.first().service.step.binds; }},
+      {"usd_per_million_tokens", "Of output; null where the price is not known.",
+       [](const A& a) { return known(a.first().service.usd_per_million_tokens); }},
+      {"joules_per_token", "Of output, at rated power; null where that is not known.",
+       [](const A& a) { return known(a.first().service.joules_per_token); }},
+      {"expected_error", "Two of three measured runs like it were predicted within these shares.", &A::expected_error,
+       error()},
+      {"plan", "The deployment.", [](const A& a) { return a.first().deployment; }, plan()},
+      {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.", &A::prompts,
+       plan()},
+      {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
+      {"launch", "A command that starts a replica so.", &A::launch},
+      {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},
+      {"best", "The best of each shape, in order, the answer first.", &A::best, other()},
+      {"simulation", "The deployment step by step; null: not asked for.", &A::simulation, simulation()}};
+}
+
+}  // namespace
+
+Document<ServedAnswer> serve_document() {
+  return {"serve", "A model as it is served.", result()};
+}
+
+}  // namespace orrery::verbs

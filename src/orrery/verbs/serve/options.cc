@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
+#include "orrery/cli/number_text.h"
+#include "orrery/cli/run_verb.h"
+#include "orrery/cli/shared_options.h"
+#include "orrery/engines/cluster/model/names.h"
+#include "orrery/verbs/serve/json.h"
+#include "orrery/verbs/serve/run.h"
+#include "orrery/verbs/serve/table.h"
+
+namespace orrery::verbs {
+namespace {
+
+void declare_number(CommandLine& line, const std::string& option, const std::string& type, std::optional<double>& value,
+                    const std::string& what) {
+  line.meant(option, type, what, [option, &value](const std::string& text) {
+    const auto [number, rest] = decimal(text);
+    if (!rest.empty() || !(number > 0) || !(number < 1e15))
+      misuse("O1102", fmt::format("{}: `{}` is not a number above 0", option, text),
+             fmt::format("write `{} 2.5`", option));
+    value = number;
+  });
+}
+
+// "tp=2,replicas=4": the degrees of a pool.
+void declare_pool(CommandLine& line, const std::string& option, std::optional<serving::Deployment>& pool,
+                  const std::string& what) {
+  line.meant_each(option, "KEY=N[,KEY=N]", what, true, [option, &pool](const std::string& text) {
+    using D = serving::Deployment;
+    static constexpr std::pair<std::string_view, base::Count D::*> kKeys[] = {
+        {"replicas", &D::replicas}, {"tp", &D::tp}, {"pp", &D::pp}, {"ep", &D::ep}, {"dp", &D::dp}};
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const auto number = base::parse_number<base::Count>(text.substr(std::min(equals + 1, text.size())), 1, 1024);
+    if (!pool) pool.emplace();
+    for (const auto& [name, field] : kKeys)
+      if (number && text.substr(0, equals) == name) {
+        (*pool).*field = *number;
+        return;
+      }
+    misuse("O1102", fmt::format("{}: `{}` is no degree from 1 to 1024", option, text),
+           fmt::format("write `{} tp=2,replicas=4`; keys are replicas, tp, pp, ep, dp", option));
+  });
+}
+
+void declare_load(CommandLine& line, ServeRequest& request) {
+  line.group("Load");
+  line.count("--isl", request.isl, "Tokens of a prompt", 1 << 30);
+  line.count("--osl", request.osl, "Tokens of an answer", 1 << 30);
+  declare_number(line, "--concurrency", "USERS", request.concurrency,
+                 "Users that each send the next request once they have the answer");
+  declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
+  line.text("--trace", request.trace, "FILE",
+            "Requests of Azure, BurstGPT, Vidur, Mooncake or LLMServingSim, in the place of lengths and rate");
+  line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
+  line.count("--requests-per-user", request.requests_per_user,
+             "Requests that each user sends, all users at once first; default: without end", 1 << 30);
+  declare_number(line, "--ttft-limit", "SECONDS", request.ttft_limit, "Time to the first token, mean, at most");
+  declare_number(line, "--tpot-limit", "SECONDS", request.tpot_limit, "Time between tokens, mean, at most");
+}
+
+void declare_deployment(CommandLine& line, ServeRequest& request) {
+  line.group("Deployment");
+  line.count("--gpus", request.gpus, "Accelerators that may be taken: what is not given below is searched among them",
+             1024);
+  line.choice<serving::Engine>("--engine", request.engine,
+                               {{"vllm", serving::Engine::kVllm},
+                                {"trtllm", serving::Engine::kTensorRtLlm},
+                                {"sglang", serving::Engine::kSglang}},
+                               "vllm (default), trtllm, sglang");
+  line.choice("--precision", request.precision, cluster::precisions(), "Of weights and products; default bf16");
+  line.choice("--kv-dtype", request.cache_precision, cluster::precisions(), "Of keys and values; default bf16");
+  line.count("--tp", request.tp, "Tensor-parallel degree", 1024);
+  line.count("--pp", request.pp, "Pipeline stages", 1024);
+  line.count("--ep", request.ep, "Ways in which whole experts are spread over tp x dp", 1024);
+  line.count("--dp", request.dp, "Groups of attention in a replica, of models with experts", 1024);
+  line.count("--replicas", request.replicas, "Copies of the whole", 1024);
+  declare_pool(line, "--prefill", request.prefill, "A pool of its own for prompts, in the place of the degrees above");
+  declare_pool(line, "--decode", request.decode, "The pool that goes on with them");
+  line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
+  line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);
+  line.share("--memory-share", request.memory_share, "Of memory, as the engine counts it; default: the engine's");
+  line.choice<serving::Goal>(
+      "--goal", request.goal,
+      {{"throughput", serving::Goal::kTokensPerAccelerator},
+       {"cost", serving::Goal::kUsdPerMillionTokens},
+       {"accelerators", serving::Goal::kAccelerators}},
+      "throughput (of an accelerator; default for users), cost, accelerators (least; default at a "
+      "rate)");
+}
+
+}  // namespace
+
+int run_serve(const Arguments& arguments, Console& console) {
+  ServeRequest request;
+  CommandLine line("serve", "How fast a model is served on a system: which deployment, first tokens, price, with proof",
+                   "orrery serve --model llama3.1-70b --system dgx-h100 --gpus 8 --precision fp8 --isl 2048 --osl 256 "
+                   "--rate 4 --tpot-limit 0.03");
+  line.group("Question");
+  line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
+  declare_ignored(line, request.ignored);
+  declare_like(line, request.like);
+  line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
+  declare_load(line, request);
+  declare_deployment(line, request);
+  line.group("Answer");
+  std::optional<base::Count> top, requests;
+  line.count("--top", top, "Shapes to list, the best of each; default 1", 1000);
+  line.toggle("--simulate", request.simulate, "Run vLLM's schedule of it step by step as well");
+  line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
+  line.seed(request.seed, "Of the requests that are simulated");
+  declare_search(line, request.limits, "Threads; default 1",
+                 "End the search after so many seconds, with the best so far");
+  if (!line.read(arguments, console)) return kDone;
+  request.top = top.value_or(1);
+  request.requests = requests.value_or(0);
+  return run_verb<ServedAnswer>(console, {.answer =
+                                              [&](Run& run) {
+                                                request.limits.stop = run.stop();
+                                                return serve(request);
+                                              },
+                                          .document = serve_document,
+                                          .table = serve_table});
+}
+
+}  // namespace orrery::verbs

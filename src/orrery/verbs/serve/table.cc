@@ -1,0 +1,96 @@
+#include "orrery/verbs/serve/table.h"
+
+#include <fmt/format.h>
+
+namespace orrery::verbs {
+namespace {
+
+using serving::Deployment;
+using serving::Found;
+using serving::Service;
+
+std::string seconds(double value) {
+  return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : fmt::format("{:.3g} s", value);
+}
+
+std::string plan(const Deployment& d) {
+  std::string out = fmt::format("{} x tp {}", d.replicas, d.tp);
+  if (d.pp > 1) out += fmt::format(" x pp {}", d.pp);
+  if (d.dp > 1) out += fmt::format(" x dp {}", d.dp);
+  if (d.ep > 1) out += fmt::format(", experts {} ways", d.ep);
+  return out;
+}
+
+const char* goal(serving::Goal of) {
+  switch (of) {
+    case serving::Goal::kTokensPerAccelerator:
+      return "most tokens/s of an accelerator";
+    case serving::Goal::kUsdPerMillionTokens:
+      return "least USD for a million tokens";
+    case serving::Goal::kAccelerators:
+      break;
+  }
+  return "least accelerators";
+}
+
+std::string within(double share) {
+  return fmt::format("{:.0f} %", share * 100);
+}
+
+}  // namespace
+
+std::string serve_table(const ServedAnswer& a) {
+  const Deployment d = completed(a.first().deployment);
+  const Service& s = a.first().service;
+  const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
+  std::string out = fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system,
+                                serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
+                                a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
+                                machine::name(d.precision));
+  out += line("between tokens",
+              fmt::format("{} (two of three such runs within {})", seconds(s.tpot), within(a.expected_error.tpot)));
+  out += line("first token", fmt::format("{} mean, {} p50, {} p99 (within {})", seconds(s.ttft.mean),
+                                         seconds(s.ttft.p50), seconds(s.ttft.p99), within(a.expected_error.ttft)));
+  if (!a.expected_error.measured) out += line("", "nothing like it was measured: errors are those of few other runs");
+  out += line("request", seconds(s.e2e));
+  out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
+                                    s.output_tokens_per_s, s.per_accelerator, s.per_user));
+  out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
+  out += line("keys and values",
+              fmt::format("{} blocks of {} tokens, {:.3g} such requests, {:.0f} % held", s.memory.blocks,
+                          s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
+  out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
+                                    s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
+                                    s.memory.caches / 1e9, s.memory.total / 1e9));
+  out += line("bound by", std::string(s.step.binds));
+  if (s.usd_per_million_tokens > 0)
+    out += line("a million tokens", fmt::format("{:.3g} USD", s.usd_per_million_tokens));
+  if (s.joules_per_token > 0)
+    out += line("energy", fmt::format("{:.3g} J a token, at rated power", s.joules_per_token));
+  if (a.certificate.space > 1)
+    out += line("search", fmt::format("{} of {:.0f} deployments, {} evaluated{}", goal(a.goal), a.certificate.space,
+                                      a.certificate.evaluated, a.certificate.optimal ? ", proven best" : ""));
+  for (std::size_t i = 1; i < a.best.size(); ++i) {
+    const Found& f = a.best[i];
+    out += line(i == 1 ? "then" : "",
+                fmt::format("{}: {} between tokens, {} first token, {:.4g} tokens/s each", plan(f.deployment),
+                            seconds(f.service.tpot), seconds(f.service.ttft.mean), f.service.per_accelerator));
+  }
+  if (a.simulation) {
+    const serving::Simulation& m = *a.simulation;
+    const auto off = [](double closed, double simulated) {
+      return fmt::format("{:+.1f} %", (closed / simulated - 1) * 100);
+    };
+    out += line("simulated",
+                fmt::format("{} requests, {} steps, {} preemptions: {} between tokens, {} first token, p99 "
+                            "{} ({} to {})",
+                            m.requests.size(), m.steps, m.preemptions, seconds(m.tpot_mean), seconds(m.ttft_mean),
+                            seconds(m.ttft_p99.value), seconds(m.ttft_p99.low), seconds(m.ttft_p99.high)));
+    out += line("", fmt::format("the figures above are {} and {} off these", off(s.tpot, m.tpot_mean),
+                                off(s.ttft.mean, m.ttft_mean)));
+  }
+  out += line("start it", a.launch);
+  return out;
+}
+
+}  // namespace orrery::verbs
