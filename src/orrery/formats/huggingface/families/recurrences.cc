@@ -61,7 +61,7 @@ Block block_of(workload::Norm norm, int norms) {
   return block;
 }
 
-void finish(Reading& r, Stack stack, bool tied) {
+void finish_recurrent(Reading& r, Stack stack, bool tied) {
   positions(r, stack, "max_position_embeddings", false);
   vocabulary(r, stack.width);
   logits(r, tied);
@@ -97,7 +97,7 @@ void read_mamba(Reading& r) {
   block.mixer = mamba(s);
   Stack stack = decoder(s.hidden, rms_norm());
   add_layers(stack, layers, block);
-  finish(r, std::move(stack), true);
+  finish_recurrent(r, std::move(stack), true);
 }
 
 Recurrence mamba2(Reading& r, const Mamba2Sizes& s) {
@@ -141,7 +141,7 @@ void read_mamba2(Reading& r) {
   block.mixer = mamba2(r, s);
   Stack stack = decoder(s.hidden, rms_norm());
   add_layers(stack, layers, block);
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -215,7 +215,7 @@ void read_jamba(Reading& r) {
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (layer % attention_every == attention_at ? 2 : 0) + (layer % mixture_every == mixture_at ? 1 : 0);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -242,7 +242,7 @@ void finish_convolutions(Reading& r, Count hidden, const std::vector<std::string
     const int convolved = types[static_cast<std::size_t>(layer)] == "conv" ? static_cast<int>(networks.size()) : 0;
     return convolved + network_of(layer);
   });
-  finish(r, std::move(stack), r.keys.flag("tie_embedding", true));
+  finish_recurrent(r, std::move(stack), r.keys.flag("tie_embedding", true));
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ void read_minimax(Reading& r) {
   Stack stack = decoder(hidden, rms_norm());
   add_layers(stack, layers, kinds,
              [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "linear_attention" ? 1 : 0; });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 namespace {
@@ -385,7 +385,7 @@ void finish_deltas(Reading& r, Count hidden, Count absent_kv_heads, const std::v
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? recurrent : 0) + network_of(layer);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
 }
 
 Experts with_gated_shared(Reading& r, Count count, Count top_k) {
@@ -493,7 +493,7 @@ void read_kimi_linear(Reading& r) {
   add_layers(stack, layers, kinds, [&](Count layer) {
     return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
   });
-  finish(r, std::move(stack), false);
+  finish_recurrent(r, std::move(stack), false);
   r.model.head.tied = false;  // whatever the file says
 }
 
