@@ -13,6 +13,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/fused/model/evaluate.h"
+#include "orrery/engines/fused/search/infeasible.h"
 #include "orrery/engines/fused/search/labels.h"
 #include "orrery/engines/fused/search/rebuild.h"
 
@@ -220,7 +221,8 @@ class Search {
     }
     if (!options_.front) result_.front.clear();
     if (!result_.best) {
-      explain();
+      result_.infeasible =
+          complete_ ? why_none(problem_, options_, sets_) : "time or memory was up before anything was found";
       if (complete_) proof.close_empty();
       return;
     }
@@ -243,25 +245,6 @@ class Search {
     one.energy = priced.energy;
     one.latency = priced.latency;
     return one;
-  }
-
-  void explain() {
-    if (!complete_) {
-      result_.infeasible = "time or memory was up before anything was found";
-      return;
-    }
-    for (int e = 0; e < einsums_; ++e)
-      if (sets_[e]->interfaces.empty()) {
-        const EinsumView& view = sets_[e]->shape->view;
-        std::string tiles;
-        for (int a = 0; a < view.accesses(); ++a)
-          tiles += fmt::format("{}{} ({:.0f} words)", a == 0 ? "" : ", ", view.tensor(a).name,
-                               sets_[e]->shape->words(sets_[e]->shape->full, a));
-        result_.infeasible =
-            fmt::format("no mapping of {} fits, wherever its tensors are handed on: {}", view.e.name, tiles);
-        return;
-      }
-    result_.infeasible = "each einsum has a mapping, but none of them agree within the exchange level's capacity";
   }
 
   const Problem& problem_;
