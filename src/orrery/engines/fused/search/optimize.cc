@@ -267,7 +267,12 @@ Result optimize(const Problem& problem, const SearchOptions& options) {
   refused.infeasible = fault(problem);
   if (refused.infeasible.empty()) refused.infeasible = unsupported(problem.machine);
   if (!refused.infeasible.empty()) return refused;
-  return Search(problem, options).run();
+  try {
+    return Search(problem, options).run();
+  } catch (const std::length_error& beyond) {  // what the tables are not made for
+    refused.infeasible = beyond.what();
+    return refused;
+  }
 }
 
 }  // namespace orrery::fused
