@@ -167,5 +167,14 @@ TEST(FusedLaws, TwoProductsCostWhatAccelForgeSays) {
   EXPECT_EQ(one.best->latency, 6'656);
 }
 
+TEST(FusedLaws, WhatFitsNowhereIsNamed) {
+  Problem problem = two_products(8192);
+  problem.fuse.push_back({2, 1, false, {}, {64, 32}});
+  const Result none = optimize(problem, {});
+  EXPECT_FALSE(none.best);
+  EXPECT_EQ(none.infeasible,
+            "T1 has to be handed on in level, in tiles of 2048 words or more: 16384 bits, where it has 8192");
+}
+
 }  // namespace
 }  // namespace orrery::fused

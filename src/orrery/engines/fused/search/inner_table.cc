@@ -7,7 +7,7 @@
 namespace orrery::fused {
 namespace {
 
-constexpr std::uint32_t kMostTiles = 1U << 24;
+constexpr std::uint32_t kMostTiles = 1U << 22;
 constexpr std::size_t kTilesBetweenDrops = 16;
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/engines/fused/model/evaluate.h"
+#include "orrery/engines/fused/search/infeasible.h"
 #include "orrery/engines/fused/search/labels.h"
 #include "orrery/engines/fused/search/rebuild.h"
 
@@ -220,7 +221,8 @@ class Search {
     }
     if (!options_.front) result_.front.clear();
     if (!result_.best) {
-      explain();
+      result_.infeasible =
+          complete_ ? why_none(problem_, options_, sets_) : "time or memory was up before anything was found";
       if (complete_) proof.close_empty();
       return;
     }
@@ -245,25 +247,6 @@ class Search {
     return one;
   }
 
-  void explain() {
-    if (!complete_) {
-      result_.infeasible = "time or memory was up before anything was found";
-      return;
-    }
-    for (int e = 0; e < einsums_; ++e)
-      if (sets_[e]->interfaces.empty()) {
-        const EinsumView& view = sets_[e]->shape->view;
-        std::string tiles;
-        for (int a = 0; a < view.accesses(); ++a)
-          tiles += fmt::format("{}{} ({:.0f} words)", a == 0 ? "" : ", ", view.tensor(a).name,
-                               sets_[e]->shape->words(sets_[e]->shape->full, a));
-        result_.infeasible =
-            fmt::format("no mapping of {} fits, wherever its tensors are handed on: {}", view.e.name, tiles);
-        return;
-      }
-    result_.infeasible = "each einsum has a mapping, but none of them agree within the exchange level's capacity";
-  }
-
   const Problem& problem_;
   SearchOptions options_;
   base::Budget budget_;
@@ -284,7 +267,12 @@ Result optimize(const Problem& problem, const SearchOptions& options) {
   refused.infeasible = fault(problem);
   if (refused.infeasible.empty()) refused.infeasible = unsupported(problem.machine);
   if (!refused.infeasible.empty()) return refused;
-  return Search(problem, options).run();
+  try {
+    return Search(problem, options).run();
+  } catch (const std::length_error& beyond) {  // what the tables are not made for
+    refused.infeasible = beyond.what();
+    return refused;
+  }
 }
 
 }  // namespace orrery::fused
