@@ -7,10 +7,35 @@
   var mouse = function (target, kind, x, y) {
     target.dispatchEvent(new MouseEvent(kind, { bubbles: true, cancelable: true, view: window, clientX: x, clientY: y }));
   };
+  // A rectangle over all points of a figure leaves their rows, a small one fewer; a double click brings all back. Vega
+  // answers events later, so that each step waits.
+  var choose = function (figure, then) {
+    figure.scrollIntoView();
+    var drawn = figure.querySelector('.drawn svg'), box = drawn.getBoundingClientRect();
+    var body = figure.querySelector('table').tBodies[0], before = body.rows.length, all_points = 0;
+    var at = function (kind, share, target) {
+      return function () {
+        var x = box.left + share * box.width, y = box.top + share * box.height;
+        mouse(target || document.elementFromPoint(x, y) || drawn, kind, x, y);
+      };
+    };
+    var steps = [
+      at('mousedown', 0.01), at('mousemove', 0.99, window), at('mouseup', 0.99, window),
+      function () { all_points = body.rows.length; must(all_points > 0, figure.id + ': all points leave no row'); },
+      at('mousedown', 0.5), at('mousemove', 0.53, window), at('mouseup', 0.53, window),
+      function () { must(body.rows.length < all_points, figure.id + ': few points leave ' + body.rows.length + ' rows'); },
+      at('dblclick', 0.5),
+      function () { must(body.rows.length === before, figure.id + ': a double click brings no rows back'); }, then];
+    var next = function () {
+      steps.shift()();
+      if (steps.length) setTimeout(next, 40);
+    };
+    next();
+  };
   window.addEventListener('error', function (event) { wrong.push('error: ' + event.message); });
   window.addEventListener('load', function () {
     setTimeout(function () {
-      var figures = all('figure[data-chart]');
+      var figures = all('figure[data-chart]'), chosen = [];
       figures.forEach(function (figure) {
         var drawn = figure.querySelector('.drawn svg, .drawn canvas');
         must(figure.classList.contains('live') && drawn, figure.id + ' is not drawn');
@@ -30,6 +55,8 @@
         var tip = document.getElementById('tip');
         must(tip && tip.style.display === 'block' && tip.querySelectorAll('td').length > 1, figure.id + ' has no tooltip');
         mouse(drawn, 'mouseout', 0, 0);
+        if (figure.querySelector('.drawn .mark-symbol.role-mark') && figure.querySelectorAll('tbody tr').length > 10)
+          chosen.push(figure);
       });
       // Sorting and filtering.
       var table = all('table.sortable').filter(function (each) { return each.tBodies[0].rows.length > 10; })[0];
@@ -59,8 +86,12 @@
       var dark = matchMedia('(prefers-color-scheme: dark)').matches;
       var ground = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
       must(dark === (ground[0] < 128), 'the ground is not that of the scheme');
-      document.body.setAttribute('data-probe', wrong.length ? wrong.join('; ') : 'well, ' + figures.length + ' charts' +
-        (dark ? ', dark' : ''));
+      var end = function () {
+        if (chosen.length) return choose(chosen.shift(), end);
+        document.body.setAttribute('data-probe', wrong.length ? wrong.join('; ') :
+          'well, ' + figures.length + ' charts' + (dark ? ', dark' : ''));
+      };
+      end();
     }, 200);
   });
 })();

@@ -110,7 +110,7 @@ std::string chart_plot(const Chart& chart, std::size_t width, bool colour) {
     const char* const sign = series == 0 ? "o" : series == 1 ? "." : "+";
     const bool lettered = all || (some && series == 0);
     canvas.letter(x.share(mark.x), y.share(mark.y), lettered ? letter_of(letters) : sign, ink);
-    if (!lettered) continue;
+    if (!lettered || mark.facts.empty()) continue;
     std::string what = letter_of(letters++) + "  " + mark.facts.front().shown;
     for (std::size_t f = 1; f < mark.facts.size(); ++f)
       what += fmt::format("  {} {}", mark.facts[f].name, mark.facts[f].shown);

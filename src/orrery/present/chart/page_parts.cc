@@ -12,13 +12,15 @@ const char* const kPageStyle = R"css(
 body { margin: 0 auto; padding: 1rem; max-width: 62rem; font: 15px/1.5 system-ui, "Helvetica Neue", Arial, sans-serif;
   color: var(--ink); background: var(--ground); }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: .2rem 0 .6rem; }
-h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 2px solid var(--rule); overflow-wrap: anywhere; }
+h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 2px solid var(--rule);
+  overflow-wrap: anywhere; }
 h3 { font-size: 1.05rem; margin: 0 0 .3rem; }
 a { color: var(--link); }
 nav { background: var(--panel); padding: .6rem 1rem; border-radius: 6px; }
 nav ul { margin: 0; padding-left: 1.1rem; }
 code, pre { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
-pre { background: var(--panel); padding: .6rem .8rem; border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { background: var(--panel); padding: .6rem .8rem; border-radius: 6px; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
 figure { margin: 1.2rem 0; padding: .8rem; background: var(--panel); border-radius: 8px; }
 figcaption .what { color: var(--quiet); margin: 0 0 .5rem; font-size: .93em; }
 .note { color: var(--quiet); font-size: .93em; }
@@ -32,30 +34,40 @@ svg.chart .line { fill: none; stroke: var(--quiet); stroke-width: 1.5; } svg.cha
 .drawn { display: none; } .live .drawn { display: block; } .live .still { display: none; }
 .drawn svg { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .15rem .6rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; max-width: 28rem; overflow-wrap: break-word; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top;
+  max-width: 28rem; overflow-wrap: break-word; }
 thead th { position: sticky; top: 0; background: var(--panel); z-index: 1; }
 td.n { text-align: right; white-space: nowrap; }
-th button { all: unset; cursor: pointer; font-weight: 600; } th button:focus-visible { outline: 2px solid var(--link); }
-th[aria-sort=ascending] button::after { content: " \25b2"; } th[aria-sort=descending] button::after { content: " \25bc"; }
+th button { all: unset; cursor: pointer; font-weight: 600; }
+th button:focus-visible { outline: 2px solid var(--link); }
+th[aria-sort=ascending] button::after { content: " \25b2"; }
+th[aria-sort=descending] button::after { content: " \25bc"; }
 summary { cursor: pointer; font-weight: 600; padding: .25rem 0; } .count { color: var(--quiet); font-weight: 400; }
-input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-width: 100%; width: 18rem; color: var(--ink);
+input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-width: 100%; width: 18rem;
+  color: var(--ink);
   background: var(--ground); border: 1px solid var(--rule); border-radius: 4px; }
 #tip { position: fixed; z-index: 9; pointer-events: none; display: none; background: var(--ground); color: var(--ink);
-  border: 1px solid var(--rule); border-radius: 5px; padding: .35rem .6rem; font-size: 12.5px; max-width: min(30rem, 92vw);
+  border: 1px solid var(--rule); border-radius: 5px; padding: .35rem .6rem; font-size: 12.5px;
+  max-width: min(30rem, 92vw);
   box-shadow: 0 2px 8px #0005; }
 #tip td { border: 0; padding: 0 .5rem 0 0; } #tip td:first-child { color: var(--quiet); }
-@media (max-width: 480px) { body { padding: .6rem; font-size: 14px; } figure { padding: .5rem; } .still { overflow-x: auto; }
+@media (max-width: 480px) { body { padding: .6rem; font-size: 14px; } figure { padding: .5rem; }
+  .still { overflow-x: auto; }
   .still svg.chart { max-width: none; min-width: 34rem; } th, td { padding: .15rem .35rem; } }
-@media print { :root { --ink: #000; --quiet: #444; --ground: #fff; --panel: #fff; --rule: #bbb; --grid: #ddd; --link: #000; }
+@media print { :root { --ink: #000; --quiet: #444; --ground: #fff; --panel: #fff; --rule: #bbb; --grid: #ddd;
+  --link: #000; }
   body { max-width: none; font-size: 10pt; } .live .drawn { display: none; } .live .still { display: block; }
-  .scroll { max-height: none; overflow: visible; } input.filter { display: none; } figure { break-inside: avoid; padding: 0; }
+  .scroll { max-height: none; overflow: visible; } input.filter { display: none; } figure { break-inside: avoid;
+  padding: 0; }
   table { font-size: 8pt; } thead th { position: static; } }
 )css";
 
 const char* const kPageScript = R"js(
 (function () {
   'use strict';
-  var all = function (selector, root) { return Array.prototype.slice.call((root || document).querySelectorAll(selector)); };
+  var all = function (selector, root) {
+    return Array.prototype.slice.call((root || document).querySelectorAll(selector));
+  };
   var read = function (cell) {
     if (!cell) return '';
     var text = cell.getAttribute('data-v') || cell.textContent;
@@ -160,7 +172,8 @@ const char* const kPageScript = R"js(
     figure.classList.add('live');
     spec.width = Math.max(240, holder.clientWidth);
     (spec.legends || []).forEach(function (legend) {
-      var entries = spec.scales[spec.scales.length - 1].domain.length, columns = Math.max(1, Math.floor(spec.width / 190));
+      var entries = spec.scales[spec.scales.length - 1].domain.length;
+      var columns = Math.max(1, Math.floor(spec.width / 190));
       if (legend.columns) {
         spec.height += 16 * Math.max(0, Math.ceil(entries / columns) - Math.ceil(entries / legend.columns));
         legend.columns = columns;
@@ -169,7 +182,9 @@ const char* const kPageScript = R"js(
     var view = new vega.View(vega.parse(spec), {
       renderer: values.length > 800 ? 'canvas' : 'svg', container: holder, hover: true, tooltip: show
     });
-    if (spec.signals) view.addSignalListener('brush', function (name, brush) { choose(figure, view, values, brush); });
+    if (spec.signals) view.addSignalListener('brush', function (name, brush) {
+      choose(figure, view, values, brush);
+    });
     view.run();
     views.push(view);
   };
