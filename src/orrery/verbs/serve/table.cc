@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/present/text_table.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -37,6 +39,20 @@ std::string within(double share) {
   return fmt::format("{:.0f} %", share * 100);
 }
 
+std::string list(const std::vector<Found>& best) {
+  Table table;
+  table.header = {"", "deployment", "accelerators", "between tokens", "first token", "tokens/s each", "USD a million"};
+  table.left_columns = {1};
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const Service& s = best[i].service;
+    table.rows.push_back({std::to_string(i + 1), plan(best[i].deployment),
+                          std::to_string(best[i].deployment.accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
+                          fmt::format("{:.4g}", s.per_accelerator),
+                          s.usd_per_million_tokens > 0 ? fmt::format("{:.3g}", s.usd_per_million_tokens) : "-"});
+  }
+  return text(table);
+}
+
 }  // namespace
 
 std::string serve_table(const ServedAnswer& a) {
@@ -70,12 +86,6 @@ std::string serve_table(const ServedAnswer& a) {
   if (a.certificate.space > 1)
     out += line("search", fmt::format("{} of {:.0f} deployments, {} evaluated{}", goal(a.goal), a.certificate.space,
                                       a.certificate.evaluated, a.certificate.optimal ? ", proven best" : ""));
-  for (std::size_t i = 1; i < a.best.size(); ++i) {
-    const Found& f = a.best[i];
-    out += line(i == 1 ? "then" : "",
-                fmt::format("{}: {} between tokens, {} first token, {:.4g} tokens/s each", plan(f.deployment),
-                            seconds(f.service.tpot), seconds(f.service.ttft.mean), f.service.per_accelerator));
-  }
   if (a.simulation) {
     const serving::Simulation& m = *a.simulation;
     const auto off = [](double closed, double simulated) {
@@ -90,6 +100,7 @@ std::string serve_table(const ServedAnswer& a) {
                                 off(s.ttft.mean, m.ttft_mean)));
   }
   out += line("start it", a.launch);
+  if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a.best);
   return out;
 }
 

@@ -142,8 +142,9 @@ void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layer
       layers * met * static_cast<double>(kind.expert_in * (up + inner)) * machine::bytes_per_element(d.precision);
   out.operators += 2;
   if (d.dp > 1) {
-    // A rank sends its part of its group's tokens, each to as many ranks as it visits experts.
-    const double copies = std::min(static_cast<double>(kind.top_k), static_cast<double>(d.ep));
+    // A rank sends its part of its group's tokens, each to all ranks that have a part of the experts that it visits.
+    const double copies =
+        std::min(static_cast<double>(kind.top_k), static_cast<double>(d.ep)) * static_cast<double>(d.expert_tp());
     const double sent =
         static_cast<double>(tokens) / static_cast<double>(d.tp) * copies * static_cast<double>(kind.width) * busiest;
     const double each =

@@ -89,6 +89,9 @@ TEST_F(Step, OfExpertsSpreadOverRanksExchangesTokens) {
   const StepCost whole = model({.tp = 1, .ep = 8, .dp = 8}, mixture).cost(decoding(32, 1000));
   EXPECT_GT(whole.communication, 0);
   EXPECT_GT(whole.experts, 0);
+  // Cut experts need every token on every rank, whole ones the two that it visits.
+  EXPECT_GT(model({.tp = 1, .ep = 1, .dp = 8}, mixture).cost(decoding(256, 1000)).communication,
+            2 * model({.tp = 1, .ep = 8, .dp = 8}, mixture).cost(decoding(256, 1000)).communication);
   Deployment even{.tp = 1, .ep = 8, .dp = 8};
   even.imbalance = 1;
   EXPECT_LE(model(even, mixture).cost(decoding(32, 1000)).experts, whole.experts);
