@@ -95,18 +95,26 @@ std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& k
   return wide;
 }
 
-// Of runs on the same accelerator, with experts as without, where enough were measured; or of all.
-KindError widest(const std::vector<KindError>& kinds, const RunKind& kind) {
-  for (const bool same : {true, false}) {
-    KindError wide;
+// The widest of runs on the same accelerator, with experts as without, where enough were measured; or of all of these;
+// or of all. How many times wider it is made.
+struct Widest {
+  KindError error;
+  double factor = 2;
+};
+
+Widest widest(const std::vector<KindError>& kinds, const RunKind& kind) {
+  Widest out;
+  for (const int apart : {0, 1, 2}) {
+    out = {{}, apart == 2 ? 4.0 : 2.0};
     for (const KindError& one : kinds) {
-      if (one.kind.experts != kind.experts || (same && one.kind.accelerator != kind.accelerator)) continue;
-      wide.percent = std::max(wide.percent, one.stated());
-      wide.runs += one.runs;
+      if (apart < 2 && one.kind.experts != kind.experts) continue;
+      if (apart < 1 && one.kind.accelerator != kind.accelerator) continue;
+      out.error.percent = std::max(out.error.percent, one.stated());
+      out.error.runs += one.runs;
     }
-    if (wide.runs >= kLeastRuns) return wide;
+    if (out.error.runs >= kLeastRuns) break;
   }
-  return {};
+  return out;
 }
 
 }  // namespace
@@ -191,11 +199,11 @@ std::optional<ExpectedError> widened_error(const std::vector<KindError>& kinds, 
   if (!out) {
     why.insert(why.begin(), unmeasured(kinds, kind, run));
     const std::optional<Alike> of = alike(kinds, kind);
-    KindError wide = of ? of->error : widest(kinds, kind);
+    const Widest others = of ? Widest{} : widest(kinds, kind);
+    const KindError& wide = of ? of->error : others.error;
     if (wide.runs == 0) return std::nullopt;
-    factor *= of ? std::sqrt(beyond(wide.sizes, run)) : 2;
-    const std::string like = of ? in_words(kind, of->same)
-                                : fmt::format("other software or accelerators{}", kind.experts ? ", with experts" : "");
+    factor *= of ? std::sqrt(beyond(wide.sizes, run)) : others.factor;
+    const std::string like = of ? in_words(kind, of->same) : "other software or accelerators";
     out = ExpectedError{wide.stated(), wide.runs, like};
   }
   if (why.empty()) return out;

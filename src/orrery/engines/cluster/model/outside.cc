@@ -66,8 +66,8 @@ double steps_inside(Operation operation, const collective::Fabric& fabric, const
 
 // FSDP reads each gathered weight once and writes it, in 16 bits, for the forward and again for the backward pass.
 constexpr double kCopiedWeights = 8;
-// Gradients go into the buffer that is scattered, and are divided by the number of ranks there.
-constexpr double kCopiedGradients = 8;
+// Gradients go into the buffer that is scattered, in 16 bits; NCCL divides them by the ranks.
+constexpr double kCopiedGradients = 4;
 
 // Of one kind of collective over a whole iteration.
 struct Sent {
