@@ -1,11 +1,12 @@
 // A kind with few rows borrows those of its software on other accelerators, or in other precisions, if any ran on its
-// own; the widest of them counts, since nothing says which is nearest. Of a run beyond what was measured nothing is
-// said: within a factor of two of the measured ranges errors of the rows do not grow, and further out there is no row
-// to tell. The kinds are computed when constants change (verbs/validate/error_kinds.h) and kept in the catalogue, so
-// that a prediction costs one small file.
+// own; the widest of them counts, since nothing says which is nearest. Within a factor of two of the measured ranges
+// errors of the rows do not grow; what is further out is widened by a rule that was set on runs of sources that made no
+// bound (docs/model/cluster.md). The kinds are computed when constants change (verbs/validate/error_kinds.h) and kept
+// in the catalogue, so that a prediction costs one small file.
 #include "orrery/inputs/systems/expected_error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -54,6 +55,21 @@ std::string far(const MeasuredSizes& sizes, const RunSizes& run) {
   return out;
 }
 
+// How many times the farthest of a run's sizes is beyond what is near; 1: none is. Shares of what is offloaded have no
+// ratio: another one is twice as far.
+double beyond(const MeasuredSizes& sizes, const RunSizes& run) {
+  double most = near(sizes.offloaded, run.offloaded) ? 1 : 2;
+  const auto widen = [&](const Span& span, double value) {
+    most = std::max({most, span.least / kNear / value, value / (span.most * kNear)});
+  };
+  widen(sizes.accelerators, run.accelerators);
+  widen(sizes.sequence, run.sequence);
+  widen(sizes.parameters, run.parameters);
+  widen(sizes.batch, run.batch);
+  widen(sizes.micro_batch, run.micro_batch);
+  return most;
+}
+
 // What was measured of a kind, or of its software where that is too little.
 struct Alike {
   KindError error;
@@ -77,6 +93,28 @@ std::optional<Alike> alike(const std::vector<KindError>& kinds, const RunKind& k
   // accelerator on which none of this software ran nobody knows whether its data sheet keeps its promise.
   if (wide.error.runs < kLeastRuns || !as_few_bits || !same_accelerator || kind.bits > 16) return std::nullopt;
   return wide;
+}
+
+// The widest of runs on the same accelerator, with experts as without, where enough were measured; or of all of these;
+// or of all. How many times wider it is made.
+struct Widest {
+  KindError error;
+  double factor = 2;
+};
+
+Widest widest(const std::vector<KindError>& kinds, const RunKind& kind) {
+  Widest out;
+  for (const int apart : {0, 1, 2}) {
+    out = {{}, apart == 2 ? 4.0 : 2.0};
+    for (const KindError& one : kinds) {
+      if (apart < 2 && one.kind.experts != kind.experts) continue;
+      if (apart < 1 && one.kind.accelerator != kind.accelerator) continue;
+      out.error.percent = std::max(out.error.percent, one.stated());
+      out.error.runs += one.runs;
+    }
+    if (out.error.runs >= kLeastRuns) break;
+  }
+  return out;
 }
 
 }  // namespace
@@ -151,6 +189,28 @@ std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind,
                          one.runs == 1 ? "one run" : fmt::format("{} runs", one.runs), one.runs == 1 ? "was" : "were",
                          like, one.percent);
   return fmt::format("no runs like this one were measured: {}", like);
+}
+
+std::optional<ExpectedError> widened_error(const std::vector<KindError>& kinds, const RunKind& kind,
+                                           const RunSizes& run, const std::vector<std::string>& strange) {
+  std::optional<ExpectedError> out = expected_error(kinds, kind, run);
+  std::vector<std::string> why = strange;
+  double factor = std::pow(2.0, static_cast<double>(strange.size()));
+  if (!out) {
+    why.insert(why.begin(), unmeasured(kinds, kind, run));
+    const std::optional<Alike> of = alike(kinds, kind);
+    const Widest others = of ? Widest{} : widest(kinds, kind);
+    const KindError& wide = of ? of->error : others.error;
+    if (wide.runs == 0) return std::nullopt;
+    factor *= of ? std::sqrt(beyond(wide.sizes, run)) : others.factor;
+    const std::string like = of ? in_words(kind, of->same) : "other software or accelerators";
+    out = ExpectedError{wide.stated(), wide.runs, like};
+  }
+  if (why.empty()) return out;
+  constexpr double kMost = 100;  // %
+  out->percent = std::min(kMost, factor * out->percent);
+  out->of += fmt::format(", x{:.2g}: {}", factor, fmt::join(why, "; "));
+  return out;
 }
 
 std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind,

@@ -80,4 +80,11 @@ std::string unmeasured(const std::vector<KindError>& kinds, const RunKind& kind,
 std::optional<ExpectedError> expected_error(const std::vector<KindError>& kinds, const RunKind& kind,
                                             const RunSizes& run);
 
+// Of any run: the same, widened by how far it is from what was measured. Twice for each of `strange` (in words: what
+// was set by hand, what nobody measured), twice where no run of its software, experts and accelerator was measured
+// (then the widest of its accelerator's, or of all, counts), and by the root of how many times a size is beyond what is
+// near; at most 100 %. Nothing without kinds.
+std::optional<ExpectedError> widened_error(const std::vector<KindError>& kinds, const RunKind& kind,
+                                           const RunSizes& run, const std::vector<std::string>& strange);
+
 }  // namespace orrery::verbs

@@ -123,36 +123,46 @@ void warn_of_uncertain_memory(TrainedModel& trained) {
       .hint("what frees memory makes it certain: `--recompute full`, a smaller `--micro-batch`, more ZeRO");
 }
 
+// What sets a run apart from those that were measured, in words.
+std::vector<std::string> strange(const Setting& setting, const TrainedModel& trained) {
+  std::vector<std::string> out;
+  if (cluster::needed(trained.model, trained.plan, trained.plan.stack.lacks) != 0)
+    out.push_back("its software does not run this plan");
+  if (trained.plan.lora_rank > 0) out.push_back("no run that trains adapters was measured");
+  if (!setting.changed.empty()) out.push_back(fmt::format("no run with another `{}` was measured", setting.changed));
+  return out;
+}
+
 // How far off the prediction may be, or why nobody knows.
 void say_expected_error(const Setting& setting, TrainedModel& trained) {
   if (trained.operators != "roofline") {
     trained.expected_error_of =
         "measured runs were predicted by the roofline, which does not price the operators of this one";
-  } else if (setting.array) {
-    trained.expected_error_of = "no run with an array for attention was measured";
-  } else if (cluster::needed(trained.model, trained.plan, trained.plan.stack.lacks) != 0) {
-    trained.expected_error_of = "its software does not run this plan, so none was measured";
-  } else if (trained.plan.lora_rank > 0) {
-    trained.expected_error_of = "no run that trains adapters was measured";
-  } else if (!setting.changed.empty()) {
-    trained.expected_error_of = fmt::format("no run with another `{}` was measured", setting.changed);
-  } else if (chosen_for_time(trained)) {
-    const std::string stack = cluster::name_of(trained.plan.stack.name, cluster::stacks());
-    trained.optimum_error = read_optimum_error(catalogue_directory(), stack);
-    trained.expected_error_of =
-        trained.optimum_error
-            ? fmt::format("best plans beside {} published recipes of {}", trained.optimum_error->recipes, stack)
-            : fmt::format(
-                  "the best of a search errs otherwise than plans that are given, and fewer than {} published "
-                  "recipes of {} were searched",
-                  kLeastRecipes, stack);
-  } else {
-    const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
-    const RunKind kind = kind_of(trained.model, trained.system, trained.plan);
-    const RunSizes sizes = sizes_of(trained.model, trained.plan);
-    trained.expected_error = expected_error(kinds, kind, sizes);
-    trained.expected_error_of = trained.expected_error ? trained.expected_error->of : unmeasured(kinds, kind, sizes);
+    return;
   }
+  if (setting.array) {
+    trained.expected_error_of = "no run with an array for attention was measured";
+    return;
+  }
+  std::vector<std::string> apart = strange(setting, trained);
+  const cluster::StackName stack = trained.plan.stack.name;
+  if (chosen_for_time(trained)) {
+    const std::string name = cluster::name_of(stack, cluster::stacks());
+    if (apart.empty()) trained.optimum_error = read_optimum_error(catalogue_directory(), name);
+    if (trained.optimum_error) {
+      trained.expected_error_of =
+          fmt::format("best plans beside {} published recipes of {}", trained.optimum_error->recipes, name);
+      return;
+    }
+    apart.push_back("the best of a search errs otherwise than plans that are given");
+  }
+  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+  RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+  const auto known = [&](const KindError& one) { return one.kind.stack == kind.stack; };
+  if (std::none_of(kinds.begin(), kinds.end(), known))
+    kind.stack = cluster::name_of(cluster::kin(stack), cluster::stacks());
+  trained.expected_error = widened_error(kinds, kind, sizes_of(trained.model, trained.plan), apart);
+  if (trained.expected_error) trained.expected_error_of = trained.expected_error->of;
 }
 
 }  // namespace

@@ -215,5 +215,48 @@ TEST(ExpectedError, OfAKindThatNobodyMeasuredIsNotKnown) {
   EXPECT_FALSE(expected_error(kKinds, {"fsdp", "MI300X", 16, false}, kAmong)) << "none on this accelerator";
 }
 
+TEST(ExpectedError, IsWidenedByWhatSetsARunApart) {
+  const std::vector<KindError> kinds = {{{"core", "H100", 16, false}, 40, 4, kMeasured},
+                                        {{"other", "A100", 16, false}, 40, 9, kMeasured}};
+  const RunKind kind = {"core", "H100", 16, false};
+  const auto percent = [&](const RunKind& of, const RunSizes& run, const std::vector<std::string>& strange) {
+    const auto stated = widened_error(kinds, of, run, strange);
+    return stated ? stated->percent : 0;
+  };
+  EXPECT_EQ(percent(kind, kAmong, {}), 4);
+  EXPECT_EQ(widened_error(kinds, kind, kAmong, {})->of, "core on H100 in 16 bits") << "near, nothing is widened";
+  EXPECT_EQ(percent(kind, kAmong, {"set by hand"}), 8);
+  EXPECT_EQ(percent(kind, kAmong, {"set by hand", "adapters"}), 16);
+  EXPECT_EQ(percent(kind, {512, 4096, 7e9}, {}), 8) << "64 are the most, 128 near, 512 four times that";
+  EXPECT_EQ(percent({"core", "MI300X", 16, false}, kAmong, {}), 18) << "twice the widest of all";
+  EXPECT_EQ(percent({"third", "H100", 16, false}, kAmong, {}), 8) << "twice the widest on its accelerator";
+  EXPECT_EQ(percent({"core", "H100", 16, true}, kAmong, {}), 36) << "no mixture at all was measured";
+  EXPECT_EQ(percent(kind, kAmong, {"a", "b", "c", "d", "e"}), 100) << "at most";
+  EXPECT_FALSE(widened_error({}, kind, kAmong, {}));
+}
+
+// Of each source of which no table made the bound, whatever its runs are.
+TEST(ExpectedError, WidenedHoldsForTwoThirdsOfASourcesRowsOnAverage) {
+  const std::vector<ValidatedSet> sets = validate_training(kExpectedErrorDirectory);
+  std::map<std::string, std::pair<double, double>> of;  // within, all
+  for (const ValidatedSet& left_out : sets) {
+    std::vector<ValidatedSet> others;
+    for (const ValidatedSet& set : sets)
+      if (source_of(set.name) != source_of(left_out.name)) others.push_back(set);
+    const std::vector<KindError> kinds = error_kinds(others);
+    for (const ValidatedPoint& point : left_out.points) {
+      if (point.run.use != Use::kHeldOut) continue;
+      const auto stated = widened_error(kinds, point.kind, sizes_of(point.run.model, point.run.plan), {});
+      ASSERT_TRUE(stated) << left_out.name;
+      auto& [within, all] = of[source_of(left_out.name)];
+      ++all;
+      if (100 * std::abs(point.error) <= stated->percent) ++within;
+    }
+  }
+  double share = 0;
+  for (const auto& [source, kept] : of) share += kept.first / kept.second / static_cast<double>(of.size());
+  EXPECT_GE(share, 2.0 / 3);
+}
+
 }  // namespace
 }  // namespace orrery::verbs

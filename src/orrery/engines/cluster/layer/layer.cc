@@ -69,12 +69,13 @@ void note_again(const LayerContext& c, std::size_t begin) {
   }
 }
 
-// Bytes that a mixture's tokens move at 16 bits, either way: permuted to their experts and back, read and written.
-// Software that exchanges them sorts what it gets by expert, and back.
+// Bytes that a mixture's tokens move at 16 bits, either way, for each element of a copy: written where it is permuted to
+// its expert, read where it is weighted. Software that exchanges them reads and writes what it gets once to sort it by
+// expert, and once back (Megatron-Core's token_dispatcher.py).
 double sorted_bytes(const LayerContext& c, const LayerKind& kind) {
   const Mixture& mixture = kind.mixture;
   const double T = tokens_of(c, kind.seq);
-  const double sorts = c.plan.ep > 1 && mixture.count > c.plan.ep ? 16 : 8;
+  const double sorts = c.plan.ep > 1 && mixture.count > c.plan.ep ? 12 : 4;
   const double bytes = sorts * T * static_cast<double>(kind.width) * mixture.top_k * c.norm_share;
   if (!c.plan.stack.fused_experts) return bytes;
   // The products apply the activation; what its gradient needs is read once.

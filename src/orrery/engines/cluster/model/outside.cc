@@ -65,7 +65,9 @@ double steps_inside(Operation operation, const collective::Fabric& fabric, const
 }
 
 // FSDP reads each gathered weight once and writes it, in 16 bits, for the forward and again for the backward pass.
-constexpr double kCopiedBytes = 8;
+constexpr double kCopiedWeights = 8;
+// Gradients go into the buffer that is scattered, in 16 bits; NCCL divides them by the ranks.
+constexpr double kCopiedGradients = 4;
 
 // Of one kind of collective over a whole iteration.
 struct Sent {
@@ -113,7 +115,8 @@ GradientSync sync(const LayerContext& c, double params, double trained, base::Co
   // pass.
   const double gathers = plan.zero == 3 ? 2 * m : 1, scatters = plan.zero >= 2 && !plan.deferred_sync ? m : 1;
   const bool copies = kin(plan.stack.name) == StackName::kPytorchFsdp && plan.zero == 3;
-  const double copied = copies ? m * c.operators.memory_bound_seconds(kCopiedBytes * params) : 0;
+  const double copied =
+      copies ? m * c.operators.memory_bound_seconds(kCopiedWeights * params + kCopiedGradients * trained) : 0;
   return {gathers * gather.seconds, scatters * scatter.seconds, gathers * gather.moved, scatters * scatter.moved,
           copied};
 }
