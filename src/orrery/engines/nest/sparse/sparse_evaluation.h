@@ -29,9 +29,9 @@ struct SplitUnits {
 // One tensor at one storage, per instance in use that holds a tile with a nonzero.
 struct SparseUse {
   bool kept = false;
-  std::string format;                                  // "UOP CP", outermost rank first; empty: every word, no metadata
-  double share = 1;                                    // of the instances in use, those that hold such a tile
-  double density = 1;                                  // of such a tile, on average
+  std::string format;           // "UOP CP", outermost rank first; empty: every word, no metadata
+  double share = 1;             // of the instances in use, those that hold such a tile
+  double density = 1;           // of such a tile, on average
   base::Count dense_words = 0;  // of the tile, zeros counted
   base::Count dense_reads = 0, dense_fills = 0, dense_updates = 0;
   base::Count most_words = 0, most_metadata_bits = 0;  // that one instance holds
