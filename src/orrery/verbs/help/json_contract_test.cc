@@ -92,7 +92,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"graph", {"graph"}},
       {"operators", {"operators"}},
       {"validate", {"validate", "validate_collectives", "validate_optima"}},
-      {"Other verbs", {"check", "catalog", "doctor", "sparse_rtl", "explain", "schema"}},
+      {"Other verbs", {"report", "chart", "check", "catalog", "doctor", "sparse_rtl", "explain", "schema"}},
       {"When there is no answer", {"error"}}};
   // AMPeD's parameters, constants and defects have a document of their own.
   Words elsewhere;
