@@ -28,7 +28,7 @@ struct Whole {
   }
 };
 
-TrainFigures figures(const AmpedRun& run) {
+TrainFigures amped_run_figures(const AmpedRun& run) {
   const amped::Quantities& q = run.resolved.quantities;
   const AmpedIteration i = amped_iteration(q, run.times);
   const double parameter_bytes = q.total_parameters / q.accelerators_required / 8;
@@ -114,7 +114,7 @@ Record<Search> amped_search() {
 
 Record<AmpedRun> amped_result() {
   const auto searched = [](const AmpedRun& run) { return run.space.has_value(); };
-  Record<AmpedRun> out = train_figures().of<AmpedRun>(figures);
+  Record<AmpedRun> out = train_figures().of<AmpedRun>(amped_run_figures);
   return out.add({{"parameters", "Parameters of the model.",
                    [](const AmpedRun& r) { return r.resolved.quantities.total_parameters; }},
                   {"active_parameters", "Parameters that a token visits.",
