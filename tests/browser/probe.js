@@ -88,8 +88,9 @@
       must(dark === (ground[0] < 128), 'the ground is not that of the scheme');
       var end = function () {
         if (chosen.length) return choose(chosen.shift(), end);
-        document.body.setAttribute('data-probe', wrong.length ? wrong.join('; ') :
-          'well, ' + figures.length + ' charts' + (dark ? ', dark' : ''));
+        var said = wrong.length ? wrong.join('; ') : 'well, ' + figures.length + ' charts' + (dark ? ', dark' : '');
+        document.body.setAttribute('data-probe', said);
+        if (window.parent !== window) window.parent.postMessage(said + ', ' + window.innerWidth + ' wide', '*');
       };
       end();
     }, 200);

@@ -23,11 +23,11 @@ look() { # look NAME: the page NAME.html
   local name=$1 said mode begun
   { cat "$name.html" && echo '<script>' && cat "$ROOT/tests/browser/probe.js" && echo '</script>'; } >probed.html
   for mode in wide dark phone; do
-    local flags=() size=1000,1600
+    local flags=() size=1000,1600 shown=probed.html
     [[ $mode != dark ]] || flags=(--blink-settings=preferredColorScheme=0)
-    [[ $mode != phone ]] || size=500,1600 # the least window; probe.js asks for what fits it
+    [[ $mode != phone ]] || size=500,1600 shown=phone.html # the least window; in a frame of 360 pixels
     begun=$(date +%s%N)
-    browser "$size" "${flags[@]}" --dump-dom "file://$folder/probed.html" >dom.html 2>console.txt
+    browser "$size" "${flags[@]}" --dump-dom "file://$folder/$shown" >dom.html 2>console.txt
     said=$(grep -o 'data-probe="[^"]*"' dom.html | sed 's/data-probe="//; s/"$//')
     [[ $said == well* ]] || { failures=$((failures + 1)) && said="FAILED: ${said:-no answer}"; }
     if grep -q ':CONSOLE' console.txt; then
@@ -40,6 +40,12 @@ look() { # look NAME: the page NAME.html
   browser 1000,1400 --print-to-pdf="$folder/$name.pdf" --no-pdf-header-footer "file://$folder/$name.html" >/dev/null 2>&1
   head -c 5 "$name.pdf" 2>/dev/null | grep -q '%PDF-' || { failures=$((failures + 1)) && echo "$name: no PDF"; }
 }
+
+cat >phone.html <<'HTML'
+<!DOCTYPE html><body><iframe src="probed.html" style="width: 360px; height: 1500px; border: 0"></iframe><script>
+addEventListener('message', function (event) { document.body.setAttribute('data-probe', event.data); });
+</script></body>
+HTML
 
 page() { # page NAME COMMAND...: what --html writes
   local name=$1

@@ -172,7 +172,12 @@ std::vector<Chart> sweep_charts(const Node& document) {
     study.front.insert(static_cast<std::size_t>(best->members[0].value.number));
     study.in_order.push_back(static_cast<std::size_t>(best->members[0].value.number));
   }
-  return {study_front(study), effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
+  Chart front = study_front(study);
+  const Node *finished = at(*result, "finished"), *stored = at(*result, "stored_before");
+  if (finished && finished->kind == Node::Kind::kTruth && !finished->truth)
+    front.note = "Not all points of the study are done" +
+                 (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
+  return {front, effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
 }
 
 std::vector<Chart> sparse_points_charts(const Node& document) {
