@@ -579,6 +579,7 @@ std::vector<std::string> model_types() {
   std::vector<std::string> types;
   for (const Family& family : families()) types.emplace_back(family.model_type);
   for (std::string& type : described_types()) types.push_back(std::move(type));
+  std::sort(types.begin(), types.end());
   return types;
 }
 

@@ -11,7 +11,8 @@ using namespace orrery::formats::timeloop;
 
 class NoFiles : public jinja::Surroundings {
  public:
-  jinja::TemplateValue call(std::string_view, const jinja::TemplateArguments&, const orrery::base::Location&) override {
+  jinja::TemplateValue call(std::string_view, const jinja::TemplateArguments&, const orrery::base::Location&,
+                            const jinja::Variables&) override {
     return {};
   }
   std::vector<std::string> functions() const override { return {}; }
