@@ -44,11 +44,13 @@ int act(const std::vector<std::string>& arguments, Console& console) {
   }
   if (first == "write-for") return write_for({arguments.begin() + 1, arguments.end()}, console);
   // Generation and its costs are asked of several verbs.
-  for (const char* served : {"serve", "serving", "infer", "inference", "decode", "prefill"})
+  for (const char* served : {"serving", "infer", "inference", "decode", "prefill"})
     if (first == served)
-      misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
-             "one token of a model on a chip: `orrery map --chip NAME --model NAME --phase decode --cache N`; on many: "
-             "`orrery graph decode`, for `orrery place`; a model that generates here: `orrery tune generate`");
+      misuse(
+          "O1100", fmt::format("`{}` is not a verb of orrery", first),
+          "a model that is served: `orrery serve --model NAME --system NAME --gpus N --isl N --osl N --concurrency C`; "
+          "one token on a chip: `orrery map --chip NAME --model NAME --phase decode --cache N`; a model that "
+          "generates here: `orrery tune generate`");
   if (!first.empty() && first[0] == '-')
     misuse("O1101", fmt::format("`{}` is given where a verb is expected", first), "see `orrery --help`");
   misuse("O1100", fmt::format("`{}` is not a verb of orrery", first),
