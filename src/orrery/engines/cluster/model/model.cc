@@ -103,6 +103,7 @@ void add_scan(const Recurrence& recurrence, Count width, LayerKind& kind) {
 }
 
 void add_activation(const workload::FeedForward& f, double times, LayerKind& kind) {
+  if (f.inner == 0) return;  // no shared experts: nothing is kept of them, gated or not
   const double inner = times * real(f.inner);
   kind.activated[0] += (f.gated ? 6 : 4) * inner;
   kind.activated[1] += (f.gated ? 10 : 6) * inner;
