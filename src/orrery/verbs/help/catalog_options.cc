@@ -6,6 +6,7 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
 #include "orrery/cli/shared_options.h"
+#include "orrery/formats/orrery/catalogue_names.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/catalogue/model_facts.h"
 #include "orrery/present/table_form.h"
@@ -67,7 +68,6 @@ int show_model(const FactsRequest& request, const Console& console) {
 int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Console& console) {
   std::error_code ignored;
   const bool folder = std::filesystem::exists(std::filesystem::path(request.model) / "config.json", ignored);
-  if (verbs::names_a_file(request.model)) return show_model(request, console);
   std::vector<std::string> names;
   for (const Kind& kind : kinds) {
     for (const Entry& entry : kind.entries) {
@@ -134,6 +134,12 @@ int run_catalog(const Arguments& arguments, Console& console) {
   declare_like(line, request.use.like);
   if (!line.read(arguments, console)) return kDone;
   const std::string directory = verbs::catalogue_directory();
+  // A model is shown without a look at what else there is.
+  if (words.empty() && !request.model.empty()) {
+    const std::vector<std::string> models = formats::orrery::catalogue_names(directory, formats::orrery::kModel);
+    if (verbs::names_a_file(request.model) || std::binary_search(models.begin(), models.end(), request.model))
+      return show_model(request, console);
+  }
   std::vector<Kind> kinds;
   const bool all = !chips && !models && !systems && !stacks;
   if (all || chips) kinds.push_back({"chip", "chips", verbs::list_chips(directory)});

@@ -345,7 +345,7 @@ std::vector<Family> read_families(const std::shared_ptr<const base::SourceFile>&
   const auto root = std::make_shared<const Rule>(std::move(documents.front()));
   check_fields(*root, "", found);
   const Rule* types = root->is_map() ? root->find("types") : nullptr;
-  if (types == nullptr || !types->is_map() || types->entries.empty())
+  if (root->is_map() && (types == nullptr || !types->is_map() || types->entries.empty()))
     wrong(found, types == nullptr ? root->where : types->where,
           "a family's document has a map `types`: the values of `model_type` that it reads",
           "`types: {mine: {}}`, or with the sizes that its class has: `{hidden_size: 2560}`");

@@ -27,7 +27,7 @@ void expect_near(double ours, double theirs, const std::string& what) {
 
 std::string workload_path(const std::string& name) {
   for (const auto& entry : fs::recursive_directory_iterator(kFused / "accelforge_inputs" / "workloads"))
-    if (entry.path().stem() == name) return entry.path().string();
+    if (entry.is_regular_file() && entry.path().stem() == name) return entry.path().string();
   return "";
 }
 
