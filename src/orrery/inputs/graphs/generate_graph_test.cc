@@ -223,7 +223,8 @@ TEST(GenerateGraph, FlopAndWeightsOfEveryCatalogueModelAreThoseOfItsDescription)
         load_model(directory, entry.name, {{}, formats::huggingface::Outside::kPassed, ""}).transformer;
     const workload::Stack& stack = model.decoder();
     // What has no kernels is refused by name.
-    if (base::codes_of([&] { of_model("llm-fwd", entry.name, {{"seq", 2048}}); }) == base::Codes{"O1488"}) continue;
+    const base::Codes refused = base::codes_of([&] { of_model("llm-fwd", entry.name, {{"seq", 2048}}); });
+    if (!refused.empty() && refused.front() == "O1488") continue;
     ++models;
     for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
       const auto layer = std::find(stack.layers.begin(), stack.layers.end(), static_cast<int>(k));

@@ -44,14 +44,20 @@ TEST(TrainingModel, EveryModelOfTheCatalogueHasItsParametersAndItsFlop) {
     SCOPED_TRACE(name);
     const Transformer transformer = named(name);
     // What a run's model cannot express is refused by name.
-    if (base::codes_of([&] { training_model(transformer); }) == base::Codes{"O0915"}) continue;
+    const base::Codes refused = base::codes_of([&] { training_model(transformer); });
+    if (!refused.empty() && refused.front() == "O0915") continue;
     const cluster::Model model = training_model(transformer).prepared;
     const workload::Parameters counted = workload::parameters(transformer);
     EXPECT_EQ(cluster::parameters(model), static_cast<double>(counted.total));
     EXPECT_EQ(cluster::parameters(model, true), static_cast<double>(counted.active));
     const workload::ForwardFlop flop = workload::forward_flop(transformer, model.seq);
-    EXPECT_NEAR(cluster::model_flops_per_sequence(model) / (3 * (flop.products + flop.attention)), 1,
-                transformer.predicted_ahead > 0 ? 0.05 : 1e-12);
+    const double ratio = cluster::model_flops_per_sequence(model) / (3 * (flop.products + flop.attention));
+    if (transformer.predicted_ahead == 0) {
+      EXPECT_NEAR(ratio, 1, 1e-12);
+    } else {  // each such layer has logits of its own
+      EXPECT_GT(ratio, 1);
+      EXPECT_LT(ratio, 1.2);
+    }
   }
 }
 
