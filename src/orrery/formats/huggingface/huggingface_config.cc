@@ -157,7 +157,7 @@ class Reader {
   void find_family() {
     const Node* type = value("model_type");
     std::string name = options_.like;
-    if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+    if (name.ends_with(".yaml") || name.ends_with(".yml") || name.find('/') != std::string::npos) {
       family_ = own_family(name, type);
     } else if (!name.empty()) {
       family_ = huggingface::find_family(name);

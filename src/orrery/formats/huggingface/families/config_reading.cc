@@ -268,8 +268,8 @@ Stack encoder(Count width, Norm exit) {
   return stack;
 }
 
-void vocabulary(Reading& r, Count width) {
-  r.model.vocab = sized(r, "vocab_size");
+void vocabulary(Reading& r, Count width, std::string_view key) {
+  r.model.vocab = sized(r, key);
   r.model.embedding_width = width;
 }
 

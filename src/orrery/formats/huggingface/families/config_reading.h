@@ -91,7 +91,7 @@ workload::Stack decoder(base::Count width, workload::Norm exit);
 workload::Stack encoder(base::Count width, workload::Norm exit);
 
 // The table of tokens, `width` wide, and logits over it.
-void vocabulary(Reading& r, base::Count width);
+void vocabulary(Reading& r, base::Count width, std::string_view key = "vocab_size");
 void logits(Reading& r, bool tied_if_absent, bool bias = false);
 // The most tokens that a sequence may have, under `key`; a learned table has as many rows, and `more`.
 void positions(Reading& r, workload::Stack& stack, std::string_view key, bool learned, base::Count absent = 0,

@@ -31,8 +31,8 @@ using Rule = yaml::Node;
 const std::map<std::string, std::vector<std::string>>& fields() {
   static const std::map<std::string, std::vector<std::string>> all = {
       {"",
-       {"title", "source", "types", "hidden", "layers", "positions", "norm", "norms", "norms_around", "attention",
-        "window", "network", "mixture", "logits", "predicted_ahead", "layer_parameters", "known"}},
+       {"title", "source", "types", "hidden", "layers", "vocab", "positions", "norm", "norms", "norms_around",
+        "attention", "window", "network", "mixture", "logits", "predicted_ahead", "layer_parameters", "known"}},
       {"attention",
        {"heads", "kv_heads", "width", "value_width", "bias", "output_bias", "qk_norm", "qk_norm_if", "softcap", "gate",
         "sinks"}},
@@ -96,7 +96,7 @@ class Described {
     workload::Stack stack = decoder(hidden_, block_.norm);
     add_layers(stack, layers_, kinds, [&](Count layer) { return (windowed(layer) ? 2 : 0) + (mixing(layer) ? 1 : 0); });
     positions(r_, stack, key_of(at("", "positions"), {"max_position_embeddings"}), false);
-    vocabulary(r_, hidden_);
+    vocabulary(r_, hidden_, key_of(at("", "vocab"), {"vocab_size"}));
     logits(r_, fixed("logits", "tied", false), flag("logits", "bias", ""));
     r_.model.stacks.push_back(std::move(stack));
     if (fixed("", "predicted_ahead", false)) r_.model.predicted_ahead = predicted_ahead(r_);

@@ -79,10 +79,6 @@ Record<SparseRun> run_result() {
   return out;
 }
 
-std::string plural(base::Count number, const char* what, const char* more = "s") {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : more);
-}
-
 std::vector<std::string> row(const std::string& name, const masks::Measured& figures, double error, double dense,
                              double sparse) {
   return {name,
