@@ -178,6 +178,13 @@ class Figures {
     if (!(value >= 0)) base::fail("O2103", fmt::format("{} must be at least 0, but is {:g}", name, value), node.where);
     return value;
   }
+  // An action that never ends has no latency, unless the component says its own.
+  double above_zero_or_unused(const yaml::Node& node, const std::string& name) const {
+    const double value = at_least_zero(node, name);
+    if (value == 0 && given(node_, "total_latency") == nullptr)
+      base::fail("O2103", name + " must be above 0, but is 0: such an action never ends", node.where);
+    return value;
+  }
   double finite(const yaml::Node& node, const std::string& name) const {
     const double value = at_least_zero(node, name);
     if (!std::isfinite(value)) base::fail("O2103", name + " must be finite", node.where);
@@ -223,7 +230,7 @@ class Figures {
     if (energy == nullptr || needs_rate) price = price_of(name, made.bits, size);
     made.energy = energy != nullptr ? finite(*energy, what("energy")) : price->energy;
     if (throughput != nullptr)
-      made.throughput = at_least_zero(*throughput, what("throughput"));
+      made.throughput = above_zero_or_unused(*throughput, what("throughput"));
     else if (latency != nullptr)
       made.throughput = 1 / at_least_zero(*latency, what("latency"));
     else
