@@ -146,9 +146,17 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
   }
   std::vector<std::string> apart = strange(setting, trained);
   const cluster::StackName stack = trained.plan.stack.name;
+  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
+  RunKind kind = kind_of(trained.model, trained.system, trained.plan);
+  const auto known = [&](const KindError& one) { return one.kind.stack == kind.stack; };
+  if (std::none_of(kinds.begin(), kinds.end(), known))
+    kind.stack = cluster::name_of(cluster::kin(stack), cluster::stacks());
+  const RunSizes sizes = sizes_of(trained.model, trained.plan);
   if (chosen_for_time(trained)) {
     const std::string name = cluster::name_of(stack, cluster::stacks());
-    if (apart.empty()) trained.optimum_error = read_optimum_error(catalogue_directory(), name);
+    // Published recipes are of runs near those that were measured.
+    if (apart.empty() && expected_error(kinds, kind, sizes))
+      trained.optimum_error = read_optimum_error(catalogue_directory(), name);
     if (trained.optimum_error) {
       trained.expected_error_of =
           fmt::format("best plans beside {} published recipes of {}", trained.optimum_error->recipes, name);
@@ -156,12 +164,7 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
     }
     apart.push_back("the best of a search errs otherwise than plans that are given");
   }
-  const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
-  RunKind kind = kind_of(trained.model, trained.system, trained.plan);
-  const auto known = [&](const KindError& one) { return one.kind.stack == kind.stack; };
-  if (std::none_of(kinds.begin(), kinds.end(), known))
-    kind.stack = cluster::name_of(cluster::kin(stack), cluster::stacks());
-  trained.expected_error = widened_error(kinds, kind, sizes_of(trained.model, trained.plan), apart);
+  trained.expected_error = widened_error(kinds, kind, sizes, apart);
   if (trained.expected_error) trained.expected_error_of = trained.expected_error->of;
 }
 

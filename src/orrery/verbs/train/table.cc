@@ -231,8 +231,8 @@ std::string figures_of_train_table(const TrainedModel& trained) {
                        trained.expected_error->runs, trained.expected_error->of);
   else if (trained.optimum_error)
     out += fmt::format(
-        "; searched: expected x{:.2f} to x{:.2f} of the speed that a tuned recipe measures (as beside {} "
-        "of them)\n",
+        "; searched: expected x{:.2f} to x{:.2f} of the speed that a tuned recipe measures (as beside two of three "
+        "of {})\n",
         trained.optimum_error->least, trained.optimum_error->most, trained.optimum_error->recipes);
   else
     out += fmt::format("; how far off is not known: {}\n", trained.expected_error_of);
