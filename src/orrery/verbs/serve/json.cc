@@ -42,7 +42,8 @@ Record<Simulation> simulation() {
          return FirstToken{s.ttft_mean, s.ttft_p50.value, s.ttft_p99.value};
        },
        first_token()},
-      {"tpot_s", "Seconds between tokens, mean.", &S::tpot_mean},
+      {"tpot_s", "Seconds between tokens, mean; null: answers have one.",
+       [](const S& s) { return known(s.tpot_mean); }},
       {"e2e_s", "Seconds of a request, mean.", &S::e2e_mean},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
@@ -59,7 +60,8 @@ Record<ServingError> error() {
 
 Record<Found> other() {
   return {{"plan", "The deployment.", &Found::deployment, plan()},
-          {"tpot_s", "Seconds between tokens.", [](const Found& f) { return f.service.tpot; }},
+          {"tpot_s", "Seconds between tokens; null: answers have one.",
+           [](const Found& f) { return known(f.service.tpot); }},
           {"ttft_s", "Seconds to the first token.", [](const Found& f) { return f.service.ttft; }, first_token()},
           {"per_accelerator", "Output tokens/s of an accelerator.",
            [](const Found& f) { return f.service.per_accelerator; }},
@@ -70,7 +72,8 @@ Record<Found> other() {
 Record<ServedAnswer> result() {
   using A = ServedAnswer;
   return {
-      {"tpot_s", "Seconds between a request's tokens.", [](const A& a) { return a.first().service.tpot; }},
+      {"tpot_s", "Seconds between a request's tokens; null: answers have one.",
+       [](const A& a) { return known(a.first().service.tpot); }},
       {"ttft_s", "Seconds to the first token.", [](const A& a) { return a.first().service.ttft; }, first_token()},
       {"e2e_s", "Seconds of a whole request, mean.", [](const A& a) { return a.first().service.e2e; }},
       {"output_tokens_per_s", "Of all accelerators.", [](const A& a) { return a.first().service.output_tokens_per_s; }},

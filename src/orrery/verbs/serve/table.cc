@@ -12,6 +12,7 @@ using serving::Found;
 using serving::Service;
 
 std::string seconds(double value) {
+  if (!(value > 0)) return "-";  // no token follows another
   return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : fmt::format("{:.3g} s", value);
 }
 
@@ -63,8 +64,9 @@ std::string serve_table(const ServedAnswer& a) {
                                 serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
                                 a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
                                 machine::name(d.precision));
-  out += line("between tokens",
-              fmt::format("{} (two of three such runs within {})", seconds(s.tpot), within(a.expected_error.tpot)));
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} (two of three such runs within {})", seconds(s.tpot),
+                                                         within(a.expected_error.tpot))
+                                           : "-, answers have one token");
   out += line("first token", fmt::format("{} mean, {} p50, {} p99 (within {})", seconds(s.ttft.mean),
                                          seconds(s.ttft.p50), seconds(s.ttft.p99), within(a.expected_error.ttft)));
   if (!a.expected_error.measured) out += line("", "nothing like it was measured: errors are those of few other runs");
@@ -89,7 +91,7 @@ std::string serve_table(const ServedAnswer& a) {
   if (a.simulation) {
     const serving::Simulation& m = *a.simulation;
     const auto off = [](double closed, double simulated) {
-      return fmt::format("{:+.1f} %", (closed / simulated - 1) * 100);
+      return simulated > 0 ? fmt::format("{:+.1f} %", (closed / simulated - 1) * 100) : "-";
     };
     out += line("simulated",
                 fmt::format("{} requests, {} steps, {} preemptions: {} between tokens, {} first token, p99 "
