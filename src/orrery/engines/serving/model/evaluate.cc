@@ -225,7 +225,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     cycle = users >= most ? full : cycles.of(users);
     each = cycle.users / cycle.seconds;
     wait = std::max(0.0, users - most) / each;
-    out.ttft = {cycle.ttft + wait, cycle.ttft + wait, cycle.ttft + wait};
+    out.ttft.mean = cycle.ttft + wait;
     if (load.waves > 0) out.ttft.mean += (cycle.first_ttft - cycle.ttft) / load.waves;
     each *= active;
   } else {
@@ -237,6 +237,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     const double runs = std::min(1.0, cycle.users);
     wait = runs * cycle.mean_seconds / 2 + busy / (2 * (1 - std::min(busy, 0.999))) * cycle.mixed_seconds;
     out.ttft = first_token(cycle.ttft, wait, std::max(busy, runs));
+    if (*load.rate > kBurstless * out.capacity) out.ttft.p50 = out.ttft.p99 = 0;
     each = *load.rate;
   }
   out.tpot = cycle.tpot;
