@@ -141,8 +141,10 @@ int run_serve(const Arguments& arguments, Console& console) {
                                           .document = serve_document,
                                           .table = serve_table,
                                           .outcome = [](const ServedAnswer& answer, const Run& run) -> Outcome {
-                                            if (answer.best.empty()) return {kNo, answer.refused.all(), true};
-                                            return {answer.ended_early ? run.cut_short() : kDone};
+                                            const int cut = run.cut_short();
+                                            if (answer.best.empty())
+                                              return {answer.ended_early ? cut : kNo, answer.refused.all(), true};
+                                            return {answer.ended_early ? cut : kDone};
                                           }});
 }
 

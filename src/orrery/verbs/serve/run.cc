@@ -208,12 +208,7 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
 }
 
 void warn_of_length(const serving::ServedModel& model, ServedAnswer& out) {
-  const auto longest = [](const serving::Lengths& of) {
-    return of.samples.empty() ? of.average()
-                              : static_cast<double>(*std::max_element(of.samples.begin(), of.samples.end()));
-  };
-  double most = longest(out.load.prompt) + longest(out.load.output);
-  if (!out.trace.empty()) most = 0;
+  double most = out.trace.empty() ? out.load.prompt.average() + out.load.output.average() : 0;
   for (const serving::Request& request : out.trace)
     most = std::max(most, static_cast<double>(request.prompt) + static_cast<double>(request.output));
   if (model.longest > 0 && most > static_cast<double>(model.longest))
@@ -346,6 +341,12 @@ ServedAnswer serve(const ServeRequest& r) {
   const base::Budget budget(r.limits);
   const serving::Optimum optimum = optimize(model, space, out.goal, {r.ttft_limit, r.tpot_limit}, out.load, budget,
                                             {static_cast<std::size_t>(r.top), r.limits.threads});
+  if (optimum.best.empty() && !optimum.finished) {
+    out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
+        .hint("raise `--time-limit`");
+    out.ended_early = true;
+    return out;
+  }
   if (optimum.best.empty()) refuse(r, model, space, optimum, out.load);
   out.best = optimum.best;
   out.certificate = optimum.certificate;

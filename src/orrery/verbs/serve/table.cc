@@ -105,6 +105,7 @@ std::string serve_table(const ServedAnswer& a) {
     out += line("", fmt::format("the figures above are {} and {} off these", off(s.tpot, m.tpot_mean),
                                 off(s.ttft.mean, m.ttft_mean)));
   }
+  if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));
   if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a.best);
   return out;
