@@ -181,7 +181,11 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
                                                            r.model));
     if (is_one(space)) {
       const serving::Service s = evaluate(model, *machine.system, only(space), load, *machine.operators);
-      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served", *load.rate, s.capacity));
+      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         s.capacity, s.capacity / *load.rate * 100));
+    } else if (optimum.most_capacity > 0) {
+      d.note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         optimum.most_capacity, optimum.most_capacity / *load.rate * 100));
     }
     d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
   } else if (pruned("capacity")) {

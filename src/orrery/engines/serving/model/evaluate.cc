@@ -216,7 +216,10 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   if (cycles.together()) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
   const double groups = static_cast<double>(d.replicas * d.dp);
   const Cycle full = cycles.of(most);
+  // Fewer may get more done: what the memory holds besides is no harm.
   out.capacity = groups * most / full.seconds;
+  for (double users = 1; users < most; users *= 2)
+    out.capacity = std::max(out.capacity, groups * users / cycles.of(users).seconds);
   Cycle cycle;
   double wait = 0, busy = 0, each = 0;  // requests a second
   if (load.concurrency) {
