@@ -43,8 +43,13 @@ constexpr std::array<Dialect, 3> kLines = {{{"timestamp", "input_length", "outpu
 std::optional<double> date(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0;
   double second = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[ T]%2d:%2d:%10lf", &year, &month, &day, &hour, &minute, &second) != 6)
+  int read = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[ T]%2d:%2d:%10lf%n", &year, &month, &day, &hour, &minute, &second,
+                  &read) != 6)
     return std::nullopt;
+  const std::size_t rest = text.find_first_not_of("0123456789", static_cast<std::size_t>(read));
+  const std::string zone = text.substr(std::min(rest, text.size()));
+  if (!zone.empty() && zone != "Z" && zone != "+00:00") return std::nullopt;
   const std::chrono::year_month_day on{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                        std::chrono::day(static_cast<unsigned>(day))};
   if (!on.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0 && second < 61))
@@ -111,7 +116,9 @@ class Reader {
   void lines() {
     std::string text = "[";
     bool any = false;
-    for (const std::string_view line : base::split(file_->text, '\n')) {
+    std::string_view content = file_->text;
+    if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);
+    for (const std::string_view line : base::split(content, '\n')) {
       if (base::trimmed(line).empty()) {
         text += "\n";
         continue;
@@ -151,7 +158,6 @@ class Reader {
         return;
       }
     const double time = *values[0] * unit, prompt = *values[1], output = *values[2];
-    if (!first_) first_ = time;
     if (time < before_ || *values[0] < 0) {
       found_
           .error("O2079", *values[0] < 0 ? "the request's time is negative" : "the request comes before the last one",
@@ -164,6 +170,7 @@ class Reader {
       ++failures_;
       return;
     }
+    if (!first_) first_ = time;  // of those that are kept
     if (!(prompt >= 1 && prompt <= kMostTokens && output >= 1 && output <= kMostTokens) ||
         prompt != std::floor(prompt) || output != std::floor(output) || !(time - *first_ < 0x1p62)) {
       found_.error("O2079", fmt::format("{:g} and {:g} are no numbers of tokens from 1 on", prompt, output), where);

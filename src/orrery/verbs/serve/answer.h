@@ -23,16 +23,18 @@ struct ServedAnswer {
   std::string model, system;
   serving::Load load;
   std::vector<serving::Request> trace;  // empty: none was given
+  serving::ServiceLimits limits;
   serving::Goal goal = serving::Goal::kTokensPerAccelerator;
   std::vector<serving::Found> best;            // at least one
   std::optional<serving::Deployment> prompts;  // a pool of its own for them; absent: `best` has all
   base::Certificate certificate;
   bool ended_early = false;
   ServingError expected_error;
-  std::string launch;  // a command that starts the engine so
+  std::string launch;  // a command that starts the engine so, of each pool a line
   std::optional<serving::Simulation> simulation;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
+  base::Diagnostics refused;  // why the answer is no; then `best` is empty
 
   const serving::Found& first() const { return best.front(); }
   base::Count accelerators() const {

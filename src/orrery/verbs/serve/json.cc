@@ -14,8 +14,10 @@ std::optional<double> known(double value) {
 
 Record<FirstToken> first_token() {
   return {{"mean", "Of all requests.", &FirstToken::mean},
-          {"p50", "Half of the requests have theirs within it; approximate.", &FirstToken::p50},
-          {"p99", "99 of 100 requests have theirs within it; approximate.", &FirstToken::p99}};
+          {"p50", "Half of the requests have theirs within it; null: not computed.",
+           [](const FirstToken& f) { return known(f.p50); }},
+          {"p99", "99 of 100 requests have theirs within it; null: not computed.",
+           [](const FirstToken& f) { return known(f.p99); }}};
 }
 
 Record<Deployment> plan() {
@@ -42,7 +44,8 @@ Record<Simulation> simulation() {
          return FirstToken{s.ttft_mean, s.ttft_p50.value, s.ttft_p99.value};
        },
        first_token()},
-      {"tpot_s", "Seconds between tokens, mean.", &S::tpot_mean},
+      {"tpot_s", "Seconds between tokens, mean; null: answers have one.",
+       [](const S& s) { return known(s.tpot_mean); }},
       {"e2e_s", "Seconds of a request, mean.", &S::e2e_mean},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
@@ -59,7 +62,8 @@ Record<ServingError> error() {
 
 Record<Found> other() {
   return {{"plan", "The deployment.", &Found::deployment, plan()},
-          {"tpot_s", "Seconds between tokens.", [](const Found& f) { return f.service.tpot; }},
+          {"tpot_s", "Seconds between tokens; null: answers have one.",
+           [](const Found& f) { return known(f.service.tpot); }},
           {"ttft_s", "Seconds to the first token.", [](const Found& f) { return f.service.ttft; }, first_token()},
           {"per_accelerator", "Output tokens/s of an accelerator.",
            [](const Found& f) { return f.service.per_accelerator; }},
@@ -67,10 +71,40 @@ Record<Found> other() {
            [](const Found& f) { return known(f.service.usd_per_million_tokens); }}};
 }
 
+const char* goal_name(serving::Goal of) {
+  switch (of) {
+    case serving::Goal::kTokensPerAccelerator:
+      return "throughput";
+    case serving::Goal::kUsdPerMillionTokens:
+      return "cost";
+    case serving::Goal::kAccelerators:
+      break;
+  }
+  return "accelerators";
+}
+
+Record<ServedAnswer> question() {
+  using A = ServedAnswer;
+  return {{"model", "Its name.", &A::model},
+          {"system", "Its name.", &A::system},
+          {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
+          {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
+          {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
+          {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
+          {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
+          {"trace_requests", "Of the trace; null: none was given.",
+           [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
+          {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
+          {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
+          {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
+}
+
 Record<ServedAnswer> result() {
   using A = ServedAnswer;
   return {
-      {"tpot_s", "Seconds between a request's tokens.", [](const A& a) { return a.first().service.tpot; }},
+      {"question", "What was asked.", [](const A& a) -> const A& { return a; }, question()},
+      {"tpot_s", "Seconds between a request's tokens; null: answers have one.",
+       [](const A& a) { return known(a.first().service.tpot); }},
       {"ttft_s", "Seconds to the first token.", [](const A& a) { return a.first().service.ttft; }, first_token()},
       {"e2e_s", "Seconds of a whole request, mean.", [](const A& a) { return a.first().service.e2e; }},
       {"output_tokens_per_s", "Of all accelerators.", [](const A& a) { return a.first().service.output_tokens_per_s; }},

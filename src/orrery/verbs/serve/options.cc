@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
@@ -89,10 +91,24 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
       "rate)");
 }
 
+// What cannot be served so is an answer: no.
+ServedAnswer serve_or_refuse(const ServeRequest& request) {
+  try {
+    return serve(request);
+  } catch (const base::InputError& error) {
+    const std::string& code = error.diagnostics.front().code;
+    if (code != "O2076" && code != "O2077" && code != "O2078") throw;
+    ServedAnswer out;
+    for (const base::Diagnostic& diagnostic : error.diagnostics) out.refused.add(diagnostic);
+    return out;
+  }
+}
+
 }  // namespace
 
 int run_serve(const Arguments& arguments, Console& console) {
   ServeRequest request;
+  request.memory_share = -1;  // not given
   CommandLine line("serve", "How fast a model is served on a system: which deployment, first tokens, price, with proof",
                    "orrery serve --model llama3.1-70b --system dgx-h100 --gpus 8 --precision fp8 --isl 2048 --osl 256 "
                    "--rate 4 --tpot-limit 0.03");
@@ -112,15 +128,24 @@ int run_serve(const Arguments& arguments, Console& console) {
   declare_search(line, request.limits, "Threads; default 1",
                  "End the search after so many seconds, with the best so far");
   if (!line.read(arguments, console)) return kDone;
+  if (request.memory_share == 0)
+    misuse("O1102", "--memory-share: `0` leaves nothing to be filled", "write `--memory-share 0.9`");
+  request.memory_share = std::max(0.0, request.memory_share);
   request.top = top.value_or(1);
   request.requests = requests.value_or(0);
   return run_verb<ServedAnswer>(console, {.answer =
                                               [&](Run& run) {
                                                 request.limits.stop = run.stop();
-                                                return serve(request);
+                                                return serve_or_refuse(request);
                                               },
                                           .document = serve_document,
-                                          .table = serve_table});
+                                          .table = serve_table,
+                                          .outcome = [](const ServedAnswer& answer, const Run& run) -> Outcome {
+                                            const int cut = run.cut_short();
+                                            if (answer.best.empty())
+                                              return {answer.ended_early ? cut : kNo, answer.refused.all(), true};
+                                            return {answer.ended_early ? cut : kDone};
+                                          }});
 }
 
 }  // namespace orrery::verbs

@@ -11,6 +11,7 @@
 #include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/system_reading.h"
+#include "orrery/verbs/serve/launch.h"
 
 namespace orrery::verbs {
 namespace {
@@ -22,6 +23,7 @@ using serving::Found;
 constexpr Count kMostAlike = 1024;     // replicas that a search looks at where nothing limits them
 constexpr Count kSimulatedWaves = 20;  // requests of each user
 constexpr Count kSimulatedArrivals = 4000;
+constexpr Count kMostSimulated = 10'000'000;
 
 void require(const ServeRequest& r) {
   base::Diagnostics found;
@@ -37,6 +39,16 @@ void require(const ServeRequest& r) {
     missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
             "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
   }
+  missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
+          "add it, or leave `--requests` out");
+  missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
+          "at a rate there are no users: leave `--requests-per-user` out");
+  if (r.engine.value_or(serving::Engine::kVllm) == serving::Engine::kVllm && r.max_batched_tokens && r.max_sequences &&
+      *r.max_batched_tokens < *r.max_sequences)
+    found
+        .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
+                                    *r.max_batched_tokens, *r.max_sequences))
+        .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
   if (r.prefill || r.decode) {
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
     missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal,
@@ -131,31 +143,6 @@ ServingError error_of(const serving::ServedModel& model, const cluster::System& 
   return model.mixes() ? ServingError{0.26, 0.46, true} : ServingError{0.11, 0.49, true};
 }
 
-std::string launch_of(const ServeRequest& r, const Found& found) {
-  const Deployment d = completed(found.deployment);
-  const bool narrow = d.cache_precision == machine::Precision::kFp8;
-  switch (d.engine) {
-    case serving::Engine::kVllm:
-      return fmt::format(
-          "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{} "
-          "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
-          r.model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "", narrow ? " --kv-cache-dtype fp8" : "",
-          d.max_sequences, d.max_batched_tokens, d.memory_share);
-    case serving::Engine::kTensorRtLlm:
-      return fmt::format(
-          "trtllm-serve {} --tp_size {} --pp_size {} --ep_size {} --max_batch_size {} --max_num_tokens {} "
-          "--kv_cache_free_gpu_memory_fraction {:g}",
-          r.model, d.tp, d.pp, d.ep, d.max_sequences, d.max_batched_tokens, d.memory_share);
-    case serving::Engine::kSglang:
-      break;
-  }
-  return fmt::format(
-      "python -m sglang.launch_server --model-path {} --tp {} --pp-size {} --dp {} --ep-size {} --max-running-requests "
-      "{} "
-      "--chunked-prefill-size {} --mem-fraction-static {:g}",
-      r.model, d.tp, d.pp, d.dp, d.ep, d.max_sequences, d.max_batched_tokens, d.memory_share);
-}
-
 std::string gigabytes(double bytes) {
   return fmt::format("{:.1f} GB", bytes / 1e9);
 }
@@ -194,7 +181,11 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
                                                            r.model));
     if (is_one(space)) {
       const serving::Service s = evaluate(model, *machine.system, only(space), load, *machine.operators);
-      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served", *load.rate, s.capacity));
+      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         s.capacity, s.capacity / *load.rate * 100));
+    } else if (optimum.most_capacity > 0) {
+      d.note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         optimum.most_capacity, optimum.most_capacity / *load.rate * 100));
     }
     d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
   } else if (pruned("capacity")) {
@@ -218,6 +209,28 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
   }
   found.throw_if_errors();
   throw std::logic_error("refuse: nothing to say");
+}
+
+void warn_of_length(const serving::ServedModel& model, ServedAnswer& out) {
+  double most = out.trace.empty() ? out.load.prompt.average() + out.load.output.average() : 0;
+  for (const serving::Request& request : out.trace)
+    most = std::max(most, static_cast<double>(request.prompt) + static_cast<double>(request.output));
+  if (model.longest > 0 && most > static_cast<double>(model.longest))
+    out.warnings
+        .warning("O2074", fmt::format("prompt and answer of {:.0f} tokens are beyond the model's {} positions", most,
+                                      model.longest))
+        .hint("engines refuse such requests unless positions are stretched");
+}
+
+// The closed form has no bursts: near its capacity it knows the throughput, not the waiting.
+void warn_of_queue(ServedAnswer& out) {
+  const double share = out.load.rate ? *out.load.rate / out.first().service.capacity : 0;
+  if (share > 0.7 && !out.simulation)
+    out.warnings
+        .warning("O2078", fmt::format("requests come at {:.0f} % of what can be served: they may wait far longer than "
+                                      "the time to the first token says",
+                                      share * 100))
+        .hint(out.prompts ? "lower the rate, or take more replicas" : "`--simulate` has their waiting");
 }
 
 // Two pools, as they are.
@@ -254,11 +267,15 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
 }
 
 void simulate(const ServeRequest& r, const serving::ServedModel& model, const cluster::System& system,
-              const serving::ServedRoofline& operators, ServedAnswer& out) {
+              const serving::ServedRoofline& operators, const base::Budget& budget, ServedAnswer& out) {
   const Deployment d = completed(out.first().deployment);
   const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory);
   const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
   const Count count = r.requests > 0 ? r.requests : users > 0 ? users * kSimulatedWaves : kSimulatedArrivals;
+  if (count > kMostSimulated)
+    base::fail("O2075",
+               fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
+               "`--requests 100000` simulates fewer, or leave `--simulate` out");
   const std::vector<serving::Request> drawn =
       out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed)
                         : std::vector<serving::Request>();
@@ -270,7 +287,12 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const cl
         .hint("leave `--prefix-hit` or `--simulate` out");
   found.throw_if_errors();
   const serving::StepModel steps(model, system, d, operators);
-  out.simulation = serving::simulate(steps, limits, requests, {serving::Router::kRoundRobin, users});
+  serving::Simulation simulated =
+      serving::simulate(steps, limits, requests, {serving::Router::kRoundRobin, users, &budget});
+  if (simulated.finished)
+    out.simulation = std::move(simulated);
+  else
+    out.ended_early = true;
 }
 
 }  // namespace
@@ -295,12 +317,15 @@ ServedAnswer serve(const ServeRequest& r) {
   std::sort(out.inputs.begin(), out.inputs.end());
   const serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
+  out.limits = {r.ttft_limit, r.tpot_limit};
+  warn_of_length(model, out);
   out.system = reading.system.name;
   const serving::ServedRoofline operators(reading.system.accelerator);
   if (r.prefill) {
     serve_by_pools(r, model, reading.system, operators, out);
     out.expected_error = error_of(model, reading.system);
-    out.launch = launch_of(r, out.first());
+    out.launch = launch_command(r.model, out);
+    warn_of_queue(out);
     return out;
   }
   const Count most = r.gpus.value_or(reading.system.max_gpus);
@@ -320,13 +345,20 @@ ServedAnswer serve(const ServeRequest& r) {
   const base::Budget budget(r.limits);
   const serving::Optimum optimum = optimize(model, space, out.goal, {r.ttft_limit, r.tpot_limit}, out.load, budget,
                                             {static_cast<std::size_t>(r.top), r.limits.threads});
+  if (optimum.best.empty() && !optimum.finished) {
+    out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
+        .hint("raise `--time-limit`");
+    out.ended_early = true;
+    return out;
+  }
   if (optimum.best.empty()) refuse(r, model, space, optimum, out.load);
   out.best = optimum.best;
   out.certificate = optimum.certificate;
   out.ended_early = !optimum.finished;
   out.expected_error = error_of(model, reading.system);
-  out.launch = launch_of(r, out.first());
-  if (r.simulate) simulate(r, model, reading.system, operators, out);
+  out.launch = launch_command(r.model, out);
+  if (r.simulate) simulate(r, model, reading.system, operators, budget, out);
+  warn_of_queue(out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
@@ -12,6 +13,7 @@ using serving::Found;
 using serving::Service;
 
 std::string seconds(double value) {
+  if (!(value > 0)) return "-";  // no token follows another
   return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : fmt::format("{:.3g} s", value);
 }
 
@@ -63,10 +65,14 @@ std::string serve_table(const ServedAnswer& a) {
                                 serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
                                 a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
                                 machine::name(d.precision));
-  out += line("between tokens",
-              fmt::format("{} (two of three such runs within {})", seconds(s.tpot), within(a.expected_error.tpot)));
-  out += line("first token", fmt::format("{} mean, {} p50, {} p99 (within {})", seconds(s.ttft.mean),
-                                         seconds(s.ttft.p50), seconds(s.ttft.p99), within(a.expected_error.ttft)));
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} (two of three such runs within {})", seconds(s.tpot),
+                                                         within(a.expected_error.tpot))
+                                           : "-, answers have one token");
+  out +=
+      line("first token",
+           fmt::format("{} mean{} (within {})", seconds(s.ttft.mean),
+                       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "",
+                       within(a.expected_error.ttft)));
   if (!a.expected_error.measured) out += line("", "nothing like it was measured: errors are those of few other runs");
   out += line("request", seconds(s.e2e));
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
@@ -89,7 +95,7 @@ std::string serve_table(const ServedAnswer& a) {
   if (a.simulation) {
     const serving::Simulation& m = *a.simulation;
     const auto off = [](double closed, double simulated) {
-      return fmt::format("{:+.1f} %", (closed / simulated - 1) * 100);
+      return simulated > 0 ? fmt::format("{:+.1f} %", (closed / simulated - 1) * 100) : "-";
     };
     out += line("simulated",
                 fmt::format("{} requests, {} steps, {} preemptions: {} between tokens, {} first token, p99 "
@@ -99,7 +105,8 @@ std::string serve_table(const ServedAnswer& a) {
     out += line("", fmt::format("the figures above are {} and {} off these", off(s.tpot, m.tpot_mean),
                                 off(s.ttft.mean, m.ttft_mean)));
   }
-  out += line("start it", a.launch);
+  if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
+  for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));
   if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a.best);
   return out;
 }

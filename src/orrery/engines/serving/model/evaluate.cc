@@ -14,7 +14,7 @@
 // than all steps have (f g cannot be u / N with f <= 1) every step is full: g = B / (I + O), and requests wait for
 // their turn. Engines that do not mix (SGLang) stop decoding for the steps with prompts: users whose requests are
 // equally long all have theirs read, one step after the other, before the first of them goes on, and so they stay
-// together.
+// together: u / g steps read prompts beside the O - 1 that decode, be that none.
 //
 // A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
 // waited for half of those prompts.
@@ -124,7 +124,7 @@ class Cycles {
     const double first = std::max(1.0, 1 / most);                                    // steps until the first token
     double steps = output_ - 1 + (mixes ? first : 0);
     const double begun = u / std::max(1.0, steps);  // in a step, on average
-    double g = together_ ? std::min(u, most) : std::min(most, begun / (1 - std::exp(-begun)));
+    double g = std::min({u, most, together_ ? u : begun / (1 - std::exp(-begun))});
     double share = begun / g;  // of the steps: those with prompts
     if (mixes && share > 1) {
       g = budget / (fresh_ + output_);
@@ -133,8 +133,10 @@ class Cycles {
     const double decoding = share >= 1 && mixes ? g * output_ : u - std::min(g, u);
     out.mixed_seconds = steps_.seconds(work(g, mixes ? decoding : 0));
     const double pure = share < 1 || !mixes ? steps_.seconds(work(0, u)) : 0;
-    out.seconds = steps * (share * out.mixed_seconds + (mixes ? 1 - share : 1) * pure);
-    out.mean_seconds = out.seconds / (steps * (mixes ? 1 : 1 + share));
+    const double reading = mixes ? steps * share : u / g;  // steps with prompts
+    const double rest = mixes ? steps * (1 - share) : steps;
+    out.seconds = reading * out.mixed_seconds + rest * pure;
+    out.mean_seconds = out.seconds / (reading + rest);
     // What decodes passes through steps with prompts as often as they come, its own apart.
     out.ttft =
         share >= 1 && mixes ? std::max(first, steps - (output_ - 1)) * out.mixed_seconds : first * out.mixed_seconds;
@@ -142,8 +144,9 @@ class Cycles {
     out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     if (!mixes && together_) {
       out.ttft = out.first_ttft;
-      out.tpot = output_ > 1 ? pure + (out.first_ttft - out.mixed_seconds) / (output_ - 1) : 0;
+      out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     }
+    if (!(output_ > 1)) out.ttft = out.seconds;  // nothing follows
     out.share = std::min(1.0, share);
     out.budget_used = std::min(1.0, begun / most);
     return out;
@@ -213,7 +216,10 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   if (cycles.together()) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
   const double groups = static_cast<double>(d.replicas * d.dp);
   const Cycle full = cycles.of(most);
+  // Fewer may get more done: what the memory holds besides is no harm.
   out.capacity = groups * most / full.seconds;
+  for (double users = 1; users < most; users *= 2)
+    out.capacity = std::max(out.capacity, groups * users / cycles.of(users).seconds);
   Cycle cycle;
   double wait = 0, busy = 0, each = 0;  // requests a second
   if (load.concurrency) {
@@ -222,7 +228,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     cycle = users >= most ? full : cycles.of(users);
     each = cycle.users / cycle.seconds;
     wait = std::max(0.0, users - most) / each;
-    out.ttft = {cycle.ttft + wait, cycle.ttft + wait, cycle.ttft + wait};
+    out.ttft.mean = cycle.ttft + wait;
     if (load.waves > 0) out.ttft.mean += (cycle.first_ttft - cycle.ttft) / load.waves;
     each *= active;
   } else {
@@ -234,6 +240,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     const double runs = std::min(1.0, cycle.users);
     wait = runs * cycle.mean_seconds / 2 + busy / (2 * (1 - std::min(busy, 0.999))) * cycle.mixed_seconds;
     out.ttft = first_token(cycle.ttft, wait, std::max(busy, runs));
+    if (*load.rate > kBurstless * out.capacity) out.ttft.p50 = out.ttft.p99 = 0;
     each = *load.rate;
   }
   out.tpot = cycle.tpot;

@@ -12,7 +12,7 @@ namespace orrery::serving {
 // Seconds until the first token: of all requests on average, and below which half and 99 of 100 stay. Approximate where
 // requests wait.
 struct FirstToken {
-  double mean = 0, p50 = 0, p99 = 0;
+  double mean = 0, p50 = 0, p99 = 0;  // 0: not computed
 };
 
 struct Service {
@@ -37,6 +37,9 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
                  const Load& load, const machine::OperatorModel& operators);
 
 // What evaluate() and its like for pools (pools.h) share.
+
+// Beyond this share of the capacity bursts queue, of which the closed form knows no percentiles.
+inline constexpr double kBurstless = 0.5;
 
 // Of requests that take `base` and wait besides, exponentially where there is any wait: the share `busy` of them.
 FirstToken first_token(double base, double wait, double busy);

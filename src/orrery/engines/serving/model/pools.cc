@@ -153,13 +153,14 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     out.running = high;
     rate = std::min(decoding.rate(high), prompts.most);
     const double first = std::max(base(high), (*load.concurrency - high) / rate);
-    out.ttft = {first, first, first};
+    out.ttft.mean = first;
   } else {
     rate = *load.rate;
     out.stable = rate < out.capacity;
     if (!out.stable) return out;
     out.running = decoding.running(rate);
     out.ttft = first_token(base(out.running), wait(rate), rate / prompts.most);
+    if (rate > kBurstless * out.capacity) out.ttft.p50 = out.ttft.p99 = 0;
   }
   out.step = decoding.step(out.running);
   out.tpot = load.output.average() > 1 ? decoding.tpot(out.running) : 0;

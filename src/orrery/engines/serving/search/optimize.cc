@@ -34,7 +34,8 @@ struct Shape {
   Deployment deployment;
   Fate fate = Fate::kOpen;
   double lacking = 0;
-  double capacity = 0;  // of a replica, requests a second
+  double capacity = 0;       // of a replica, requests a second
+  double most_capacity = 0;  // of as many replicas as are allowed
   double bound = -kNever;
 };
 
@@ -117,6 +118,8 @@ class Search {
     }
     if (!load_.rate) return;
     shape.capacity = service.capacity;
+    for (const Count replicas : replicas_)
+      if (allowed(shape, replicas)) shape.most_capacity = static_cast<double>(replicas) * service.capacity;
     const Count replicas = least_replicas(shape, *load_.rate / service.capacity * (1 - 1e-9));
     if (replicas < 0)
       shape.fate = Fate::kRate;
@@ -239,6 +242,7 @@ std::vector<Shape> open_shapes(std::vector<Shape> shapes, Optimum& out) {
   for (const Shape& shape : shapes) {
     ++counts[static_cast<int>(shape.fate)];
     note(shape.lacking, out.least_lacking);
+    out.most_capacity = std::max(out.most_capacity, shape.most_capacity);
   }
   const char* names[] = {"", "divides", "accelerators", "capacity", "rate"};
   for (int f = 1; f < 5; ++f)

@@ -55,6 +55,7 @@ struct Optimum {
   bool finished = true;           // false: the budget was spent
   // Of what was evaluated: how near the limits came, and what a deployment lacks of memory at least; 0: none did.
   double least_ttft = 0, least_tpot = 0, least_lacking = 0;
+  double most_capacity = 0;  // requests a second, of shapes with all replicas that are allowed; at a rate
 };
 
 struct SearchOptions {

@@ -40,6 +40,10 @@ class Run {
     if (options_.users > 0)
       for (Count u = 0; u < options_.users; ++u) arrive(0);
     for (;;) {
+      if (options_.budget != nullptr && options_.budget->spent()) {
+        out_.finished = false;
+        return std::move(out_);
+      }
       const std::int64_t arrival =
           options_.users == 0 && next_ < requests_.size() ? requests_[next_].arrival_ns : kNever;
       Replica& first = *std::min_element(replicas_.begin(), replicas_.end(),

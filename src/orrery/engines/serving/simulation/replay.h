@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
+#include "orrery/base/limits/budget.h"
 #include "orrery/engines/serving/model/kv_memory.h"
 #include "orrery/engines/serving/model/load.h"
 #include "orrery/engines/serving/model/step.h"
@@ -31,6 +32,7 @@ struct Percentile {
 };
 
 struct Simulation {
+  bool finished = true;  // false: the budget was spent, nothing is known
   std::vector<Served> requests;
   Percentile ttft_p50, ttft_p99;  // seconds
   double ttft_mean = 0, tpot_mean = 0, e2e_mean = 0;
@@ -44,7 +46,8 @@ struct Simulation {
 
 struct SimulationOptions {
   Router router = Router::kRoundRobin;
-  base::Count users = 0;  // > 0: arrivals are ignored, so many requests are under way at once
+  base::Count users = 0;                 // > 0: arrivals are ignored, so many requests are under way at once
+  const base::Budget* budget = nullptr;  // borrowed; ends it early
 };
 
 // What the simulation does not know of a deployment, and requests that it cannot serve: O2075.

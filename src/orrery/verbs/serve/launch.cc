@@ -1,0 +1,91 @@
+#include "orrery/verbs/serve/launch.h"
+
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "orrery/engines/cluster/model/names.h"
+
+namespace orrery::verbs {
+namespace {
+
+using machine::Precision;
+using serving::Deployment;
+using serving::Engine;
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// A config.json stands beside its checkpoint; the catalogue has none.
+std::string checkpoint(const std::string& asked) {
+  const std::size_t slash = asked.rfind('/');
+  if (slash == std::string::npos || slash == 0) return "MODEL";
+  return quoted(asked.substr(0, slash));
+}
+
+std::string vllm(const Deployment& d, const std::string& model) {
+  return fmt::format(
+      "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{} "
+      "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
+      model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "",
+      d.precision == Precision::kFp8 ? " --quantization fp8" : "",
+      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "", d.max_sequences, d.max_batched_tokens,
+      d.memory_share);
+}
+
+// What its command line does not know stands in a file.
+std::string trtllm(const Deployment& d, const std::string& model) {
+  std::string more;
+  if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
+  if (d.dp > 1) more += std::string(more.empty() ? "" : ", ") + "enable_attention_dp: true";
+  return fmt::format(
+      "{}trtllm-serve {} --tp_size {} --pp_size {} --ep_size {} --max_batch_size {} --max_num_tokens {} "
+      "--kv_cache_free_gpu_memory_fraction {:g}{}",
+      more.empty() ? "" : fmt::format("echo '{{{}}}' >serve.yaml && ", more), model, d.tp * d.dp, d.pp, d.ep,
+      d.max_sequences, d.max_batched_tokens, d.memory_share, more.empty() ? "" : " --extra_llm_api_options serve.yaml");
+}
+
+// Its tensor ranks are all of a stage; groups of attention divide them.
+std::string sglang(const Deployment& d, const std::string& model) {
+  return fmt::format(
+      "python -m sglang.launch_server --model-path {} --tp-size {} --pp-size {}{} --ep-size {}{}{} "
+      "--max-running-requests {} --chunked-prefill-size {} --mem-fraction-static {:g}",
+      model, d.tp * d.dp, d.pp, d.dp > 1 ? fmt::format(" --dp-size {} --enable-dp-attention", d.dp) : "", d.ep,
+      d.precision == Precision::kFp8 ? " --quantization fp8" : "",
+      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8_e4m3" : "", d.max_sequences * d.dp,
+      d.max_batched_tokens * d.dp, d.memory_share);
+}
+
+// What no option says.
+std::string note(const Deployment& d, const std::string& model, const ServedAnswer& answer, const char* pool) {
+  const bool quantized = d.precision == Precision::kFp8 && d.engine != Engine::kTensorRtLlm;
+  std::string out;
+  if (model == "MODEL" || !quantized) out = fmt::format("{}: a checkpoint of {}", model, answer.model);
+  if (!quantized) out += fmt::format(" in {}", machine::name(d.precision));
+  if (d.cache_precision != Precision::kBf16 && d.cache_precision != Precision::kFp8)
+    out += fmt::format("; keys and values in {}, which no option says", machine::name(d.cache_precision));
+  if (*pool != '\0') out += fmt::format("; {}, with the engine's own transfer of keys and values", pool);
+  return out.empty() ? "" : "  # " + (out.starts_with("; ") ? out.substr(2) : out);
+}
+
+std::string command(const Deployment& of, const std::string& asked, const ServedAnswer& answer, const char* pool) {
+  const Deployment d = serving::completed(of);
+  const std::string model = checkpoint(asked);
+  const std::string start = d.engine == Engine::kVllm          ? vllm(d, model)
+                            : d.engine == Engine::kTensorRtLlm ? trtllm(d, model)
+                                                               : sglang(d, model);
+  return start + note(d, model, answer, pool);
+}
+
+}  // namespace
+
+std::string launch_command(const std::string& asked, const ServedAnswer& answer) {
+  const Deployment& d = answer.first().deployment;
+  if (!answer.prompts) return command(d, asked, answer, "");
+  return command(*answer.prompts, asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
+}
+
+}  // namespace orrery::verbs
