@@ -133,7 +133,9 @@ TEST_F(ServingEvaluate, PercentilesAreInOrder) {
     const Service s = serve(rate(r));
     if (!s.stable) continue;
     EXPECT_LE(s.ttft.p50, s.ttft.p99);
-    if (s.ttft.p99 > 0) EXPECT_LE(s.ttft.mean, s.ttft.p99);
+    if (s.ttft.p99 > 0) {
+      EXPECT_LE(s.ttft.mean, s.ttft.p99);
+    }
   }
 }
 
