@@ -69,9 +69,9 @@ void note_again(const LayerContext& c, std::size_t begin) {
   }
 }
 
-// Bytes that a mixture's tokens move at 16 bits, either way, for each element of a copy: written where it is permuted to
-// its expert, read where it is weighted. Software that exchanges them reads and writes what it gets once to sort it by
-// expert, and once back (Megatron-Core's token_dispatcher.py).
+// Bytes that a mixture's tokens move at 16 bits, either way, for each element of a copy: written where it is permuted
+// to its expert, read where it is weighted. Software that exchanges them reads and writes what it gets once to sort it
+// by expert, and once back (Megatron-Core's token_dispatcher.py).
 double sorted_bytes(const LayerContext& c, const LayerKind& kind) {
   const Mixture& mixture = kind.mixture;
   const double T = tokens_of(c, kind.seq);
