@@ -37,6 +37,8 @@ struct ServedAnswer {
   base::Diagnostics refused;  // why the answer is no; then `best` is empty
 
   const serving::Found& first() const { return best.front(); }
+  // Bursts wait longer than the closed form knows.
+  bool is_crowded() const { return load.rate && *load.rate > 0.7 * first().service.capacity; }
   base::Count accelerators() const {
     return first().deployment.accelerators() + (prompts ? prompts->accelerators() : 0);
   }

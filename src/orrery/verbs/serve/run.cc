@@ -1,6 +1,7 @@
 #include "orrery/verbs/serve/run.h"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -225,7 +226,7 @@ void warn_of_length(const serving::ServedModel& model, ServedAnswer& out) {
 // The closed form has no bursts: near its capacity it knows the throughput, not the waiting.
 void warn_of_queue(ServedAnswer& out) {
   const double share = out.load.rate ? *out.load.rate / out.first().service.capacity : 0;
-  if (share > 0.7 && !out.simulation)
+  if (out.is_crowded() && !out.simulation)
     out.warnings
         .warning("O2078", fmt::format("requests come at {:.0f} % of what can be served: they may wait far longer than "
                                       "the time to the first token says",
@@ -357,7 +358,14 @@ ServedAnswer serve(const ServeRequest& r) {
   out.ended_early = !optimum.finished;
   out.expected_error = error_of(model, reading.system);
   out.launch = launch_command(r.model, out);
-  if (r.simulate) simulate(r, model, reading.system, operators, budget, out);
+  if (r.simulate) {
+    try {
+      simulate(r, model, reading.system, operators, budget, out);
+    } catch (const std::bad_alloc&) {
+      base::fail("O2075", "the memory does not suffice for a simulation of so many requests", {},
+                 "simulate fewer: `--requests 100000`");
+    }
+  }
   warn_of_queue(out);
   return out;
 }

@@ -68,11 +68,10 @@ std::string serve_table(const ServedAnswer& a) {
   out += line("between tokens", s.tpot > 0 ? fmt::format("{} (two of three such runs within {})", seconds(s.tpot),
                                                          within(a.expected_error.tpot))
                                            : "-, answers have one token");
-  out +=
-      line("first token",
-           fmt::format("{} mean{} (within {})", seconds(s.ttft.mean),
-                       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "",
-                       within(a.expected_error.ttft)));
+  const std::string percentiles =
+      s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "";
+  const std::string band = a.is_crowded() ? "at least, bursts wait longer" : "within " + within(a.expected_error.ttft);
+  out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
   if (!a.expected_error.measured) out += line("", "nothing like it was measured: errors are those of few other runs");
   out += line("request", seconds(s.e2e));
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
