@@ -305,7 +305,11 @@ class Figures {
     const yaml::Node* latency = given(node_, "total_latency");
     for (const ActionSpec& one : actions_) {
       ActionFigures figures{one.name, {{"energy", one.energy}, {"bits_per_action", one.bits}}};
-      if (one.throughput != 0) figures.figures["throughput"] = one.throughput;
+      if (one.throughput != 0)
+        figures.figures["throughput"] = one.throughput;
+      else if (latency == nullptr)  // by a scale, a fan-out or a latency without an end
+        base::fail("O2103", fmt::format("{} must be above 0, but is 0: such an action never ends", what("throughput")),
+                   node_.where, fmt::format("its action is `{}`", one.name));
       symbols_.actions.push_back(std::move(figures));
     }
     SetValue value;
