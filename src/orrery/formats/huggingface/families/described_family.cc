@@ -82,12 +82,12 @@ class Described {
     kinds[0].mixer = kinds[1].mixer = far;
     kinds[2].mixer = kinds[3].mixer = near;
     std::function<bool(Count)> mixing = [](Count) { return false; };
-    if (const Rule* mixture = at("mixture")) {
+    if (at("mixture") != nullptr) {
       kinds[1].feed_forward = kinds[3].feed_forward = experts_of();
-      const Rule* which = mixture->find("layers");
-      mixing = which == nullptr ? [](Count) { return true; } : mixed_layers(*which);
+      mixing = mixed_layers();
     }
-    if (at("mixture") == nullptr || at("mixture", "layers") != nullptr || at("network", "inner") != nullptr)
+    if (at("mixture") == nullptr || at("mixture", "layers") != nullptr || at("mixture", "listed") != nullptr ||
+        at("network", "inner") != nullptr)
       kinds[0].feed_forward = kinds[2].feed_forward =
           FeedForward{size("network", "inner", {"intermediate_size"}, {}), fixed("network", "gated", true),
                       flag("network", "bias", "mlp_bias")};
@@ -291,9 +291,8 @@ class Described {
     return e;
   }
 
-  std::function<bool(Count)> mixed_layers(const Rule& which) {
-    const std::vector<std::string> names = {"all", "after_first", "steps"};
-    const std::size_t rule = choice("mixture", "layers", names);
+  std::function<bool(Count)> mixed_layers() {
+    const std::size_t rule = choice("mixture", "layers", {"all", "after_first", "steps"});
     std::function<bool(Count)> is_mixture = [](Count) { return true; };
     if (rule == 1) {
       const Rule* dense = at("mixture", "dense_layers");
@@ -301,7 +300,6 @@ class Described {
     } else if (rule == 2) {
       is_mixture = sparse_steps(r_, layers_);
     }
-    if (which.is_null()) bad(which, "`layers` says which layers have the mixture");
     return fixed("mixture", "listed", false) ? mixture_layers(r_, layers_, is_mixture) : is_mixture;
   }
 
