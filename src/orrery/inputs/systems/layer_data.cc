@@ -87,20 +87,21 @@ std::vector<WeightName> weight_names(const layer::Shape& s) {
 
 layer::Weights drawn_weights(const layer::Shape& shape, std::uint64_t seed, const base::Budget& budget) {
   base::Ticker ticker(budget, kNumbersBetween);
-  layer::Weights weights(shape);
+  layer::Weights weights;
   const std::vector<WeightName> names = weight_names(shape);
+  const auto sizes = layer::Weights::sizes(shape);
   std::uint64_t stream = 100;
-  for (std::size_t part = 0; part < names.size(); ++part, ++stream) {
+  for (std::size_t part = 0; part < names.size() && !budget.spent(); ++part, ++stream) {
     std::vector<float>& values = *weights.all()[part];
-    const Index rows = names[part].rows;
+    const Index rows = names[part].rows, count = sizes[part];
     const bool scale = std::string_view(names[part].name).find("scale") != std::string_view::npos;
-    const auto count = static_cast<Index>(values.size());
     // Evenly from -a to a has the variance a^2 / 3.
     const double most =
         rows > 0 && count > 0 ? std::sqrt(3.0 * static_cast<double>(rows) / static_cast<double>(count)) : 0.1;
+    values.reserve(static_cast<std::size_t>(count));  // not resized: pages are touched under the clock
     for (Index i = 0; i < count && !ticker.spent(); ++i)
-      values[static_cast<std::size_t>(i)] =
-          static_cast<float>((scale ? 1 : 0) + most * uniform(seed, stream, static_cast<std::uint64_t>(i)));
+      values.push_back(
+          static_cast<float>((scale ? 1 : 0) + most * uniform(seed, stream, static_cast<std::uint64_t>(i))));
   }
   return weights;
 }

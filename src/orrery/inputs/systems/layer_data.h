@@ -28,7 +28,7 @@ class LayerTensor {
 };
 
 // Evenly from -1 to 1; of one seed and stream always the same. A budget that is spent ends the drawing of both: the
-// rest is no numbers then.
+// rest is no numbers then, and of weights not there.
 void draw(LayerTensor& tensor, std::uint64_t seed, std::uint64_t stream, const base::Budget& budget = {});
 
 // Matrices with variance 1 / inputs, small biases and shifts, scales around 1.

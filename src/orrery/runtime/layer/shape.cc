@@ -37,8 +37,9 @@ constexpr std::string_view kNames[] = {"qkv",
                                        "cross scale",
                                        "cross shift"};
 
-// How many numbers each of Weights::all() has.
-std::array<Index, Weights::kParts> sizes_of(const Shape& s) {
+}  // namespace
+
+std::array<Index, Weights::kParts> Weights::sizes(const Shape& s) {
   const Index qkv = s.qkv_bias ? 1 : 0, output = s.out_bias ? 1 : 0, network = s.network_bias ? 1 : 0;
   const Index shift = s.shift ? 1 : 0;
   const Index gate = s.gated ? 1 : 0, cross = s.cross ? 1 : 0;
@@ -67,12 +68,10 @@ std::array<Index, Weights::kParts> sizes_of(const Shape& s) {
           cross * shift * s.width};
 }
 
-}  // namespace
-
 Weights::Weights(const Shape& shape) {
-  const auto sizes = sizes_of(shape);
+  const auto counts = sizes(shape);
   const auto parts = all();
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i]->resize(static_cast<std::size_t>(sizes[i]));
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i]->resize(static_cast<std::size_t>(counts[i]));
   for (std::vector<float>* scale : {&scale1, &scale2, &cross_scale}) std::fill(scale->begin(), scale->end(), 1.0F);
 }
 
@@ -234,11 +233,11 @@ base::Diagnostics checked(const Dropout& dropout) {
 base::Diagnostics checked(const Weights& weights, const Shape& shape) {
   base::Diagnostics found;
   const auto parts = weights.all();
-  const auto sizes = sizes_of(shape);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (parts[i]->size() == static_cast<std::size_t>(sizes[i])) continue;
+  const auto counts = Weights::sizes(shape);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (parts[i]->size() == static_cast<std::size_t>(counts[i])) continue;
     found.error("O1512", fmt::format("the weights `{}` do not fit the layer", kNames[i]))
-        .note(fmt::format("{} numbers where the shape has {}", parts[i]->size(), sizes[i]));
+        .note(fmt::format("{} numbers where the shape has {}", parts[i]->size(), counts[i]));
   }
   return found;
 }

@@ -71,11 +71,13 @@ struct Weights {
   std::vector<float> cross_out, cross_out_bias;              // width x query_width
   std::vector<float> cross_scale, cross_shift;               // norm of cross attention
 
+  Weights() = default;                   // empty
   explicit Weights(const Shape& shape);  // zeros; scales 1
   // All of them, in this order.
   static constexpr std::size_t kParts = 22;
   std::array<std::vector<float>*, kParts> all();
   std::array<const std::vector<float>*, kParts> all() const;
+  static std::array<Index, kParts> sizes(const Shape& shape);  // how many numbers each has
 };
 
 // Everything that keeps such a layer from being run, each with the arithmetic (O1503 to O1510).

@@ -126,7 +126,6 @@ class Measurement {
         run_(run),
         budget_(budget),
         weights_(drawn_weights(run.layer.shape, request.seed, budget)),
-        gradients_(request.training ? layer::Weights(run.layer.shape) : layer::Weights(layer::Shape{})),
         x_(tokens()),
         y_(tokens()),
         dy_(tokens(request.training)),
@@ -136,6 +135,8 @@ class Measurement {
     draw(x_, request.seed, 1, budget);
     draw(dy_, request.seed, 2, budget);
     draw(memory_, request.seed, 3, budget);
+    if (budget.spent()) return;  // nothing is measured
+    if (request.training) gradients_ = layer::Weights(run.layer.shape);
     if (!request.layout.empty()) {
       by_layout(context);
       return;
@@ -155,7 +156,7 @@ class Measurement {
     const Count most = request_.iterations.value_or(kMostRuns);
     SeriesList series;
     bool spent = false;
-    for (Count i = 0; i < most; ++i) {
+    for (Count i = 0; i < most && !(spent = budget_.spent()); ++i) {
       if (!request_.iterations && i >= kFewestRuns && clock.seconds() >= kSeconds) break;
       profile.clear();
       const double begin = clock.seconds();
