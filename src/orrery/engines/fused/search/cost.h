@@ -41,6 +41,8 @@ class Hope {
   virtual ~Hope() = default;
   virtual bool wanted(const Cost& cost) = 0;   // never, once time is up
   virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
+  virtual bool ended() = 0;                    // time is up
+  virtual double most_lines() const = 0;       // of holds inside the exchange level: those that compute fastest
 };
 
 }  // namespace orrery::fused

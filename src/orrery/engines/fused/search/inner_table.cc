@@ -13,7 +13,7 @@ constexpr std::size_t kTilesBetweenDrops = 16;
 }  // namespace
 
 InnerTable::InnerTable(const EinsumShape& shape, Counted counted, Hope& hope)
-    : shape_(shape), hope_(hope), lines_(nest_lines(shape, counted)) {
+    : shape_(shape), hope_(hope), lines_(nest_lines(shape, counted, hope)) {
   std::stable_sort(lines_.begin(), lines_.end(),
                    [](const NestLine& a, const NestLine& b) { return a.unit_latency < b.unit_latency; });
   for (const NestLine& line : lines_)
@@ -24,7 +24,7 @@ InnerTable::InnerTable(const EinsumShape& shape, Counted counted, Hope& hope)
   if (tiles_ > kMostTiles) throw std::length_error(shape.view.e.name + " has too many tiles");
   places_.resize(std::size_t{1} << shape.view.accesses());
   const std::vector<double> once(shape.view.accesses(), 1);
-  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+  for (std::uint32_t i = 0; i < lines_.size() && !hope.ended(); ++i) {
     wanted_.push_back(i);
     least_.push_back(least(lines_[i], 0, once));
     for (unsigned outside = 1; outside < places_.size() && shape.exchange >= 0; ++outside)
@@ -48,6 +48,7 @@ const InnerTable::Entry& InnerTable::entry(const Tile& tile, unsigned outside) {
   std::vector<double> repeats;
   for (int a = 0; a < shape_.view.accesses(); ++a) repeats.push_back(shape_.repeats(tile, a));
   for (const std::uint32_t i : wanted_) {
+    if (hope_.ended()) break;
     const NestLine& line = lines_[i];
     const Cost bound = least(line, outside, repeats);
     if (!hope_.wanted(bound) ||

@@ -177,6 +177,14 @@ class Builder {
   NestLine line_;
 };
 
+// Units that a spread uses.
+double instances(const std::vector<std::vector<Count>>& spread) {
+  double product = 1;
+  for (const std::vector<Count>& fanout : spread)
+    for (const Count count : fanout) product *= static_cast<double>(count);
+  return product;
+}
+
 // Of storage s, its reads or its writes.
 int port_inside(const EinsumShape& shape, int storage, bool write) {
   int port = 0;
@@ -216,13 +224,24 @@ void Account::add(Cost& cost, std::vector<double>* inside, int storage, int acce
   }
 }
 
-std::vector<NestLine> nest_lines(const EinsumShape& shape, Counted counted) {
+std::vector<NestLine> nest_lines(const EinsumShape& shape, Counted counted, Hope& hope) {
   std::vector<NestLine> lines;
   if (shape.view.e.copy) return lines;
   Builder builder(shape, counted);
-  for (const std::vector<Place>& places : Orders(shape).all())
-    for (int spread = 0; spread < static_cast<int>(shape.spreads.size()); ++spread)
+  const std::vector<std::vector<Place>> orders = Orders(shape).all();
+  std::vector<int> spreads(shape.spreads.size());
+  std::iota(spreads.begin(), spreads.end(), 0);
+  const double most = std::max(1.0, hope.most_lines() / std::max(1.0, static_cast<double>(orders.size())));
+  if (static_cast<double>(spreads.size()) > most) {
+    std::stable_sort(spreads.begin(), spreads.end(),
+                     [&](int a, int b) { return instances(shape.spreads[a]) > instances(shape.spreads[b]); });
+    spreads.resize(static_cast<std::size_t>(most));
+  }
+  for (const std::vector<Place>& places : orders)
+    for (const int spread : spreads) {
+      if (hope.ended()) return lines;
       lines.push_back(builder.build(places, spread));
+    }
   return lines;
 }
 

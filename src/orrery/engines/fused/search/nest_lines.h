@@ -45,7 +45,8 @@ struct NestLine {
 };
 
 // `port_place`: of storage s, read and written, among the ports inside; -1: it takes no time.
-std::vector<NestLine> nest_lines(const EinsumShape& shape, Counted counted);
+// Fewer where `hope` wants no more of them, or has ended.
+std::vector<NestLine> nest_lines(const EinsumShape& shape, Counted counted, Hope& hope);
 int ports_inside(const EinsumShape& shape);
 
 // Adds the cost of `words` that `instances` of a storage each read and write.

@@ -20,6 +20,7 @@
 namespace orrery::fused {
 namespace {
 
+constexpr double kLinesOfOne = 500;  // of an einsum, for an answer at once
 constexpr std::size_t kBeam = 4;
 
 std::string unsupported(const Machine& machine) {
@@ -53,6 +54,8 @@ class Rest final : public Hope {
   void found(const Cost& cost) override {
     if (one_) incumbent_ = std::min(incumbent_, value(cost));
   }
+  bool ended() override { return ticker_.spent(); }
+  double most_lines() const override { return one_ ? kLinesOfOne : kUnlimited; }
 
  private:
   double value(const Cost& cost) const { return goal_value(goal_, cost.energy + energy_, cost.delay() + delay_); }
@@ -167,7 +170,7 @@ class Search {
   void least_of_each() {
     for (int e = 0; e < einsums_; ++e) {
       const EinsumShape shape(problem_, e);
-      Rest all(options_.goal, without_limit_, kUnlimited);
+      Rest all(options_.goal, budget_, kUnlimited);
       const LevelTable level(shape, counted_, all);
       const EinsumView& view = shape.view;
       unsigned own = 0;
@@ -178,7 +181,7 @@ class Search {
         const Cost cost = level.least(outside & own, outside);
         least = {std::min(least.first, cost.energy), std::min(least.second, cost.delay())};
       }
-      least_.push_back(view.e.copy ? std::pair{0.0, 0.0} : least);
+      least_.push_back(view.e.copy || all.spent() ? std::pair{0.0, 0.0} : least);
     }
   }
 
