@@ -39,9 +39,11 @@ TEST(ClusterPage, ShowsTheValidationTable) {
     const ErrorSummary& held = set.held_out;
     const std::string fitted =
         set.fitted.points > 0 ? fmt::format("{:.1f}", 100 * set.fitted.mean_absolute) : std::string("-");
-    expect_line(fmt::format("| {} | {} | {:.1f} | {:.1f} | {:+.1f} | {:.1f} | {} | {} |", set.name, held.points,
-                            100 * held.mean_absolute, 100 * held.median_absolute, 100 * held.bias, 100 * held.worst,
-                            set.fitted.points, fitted));
+    const std::string held_out = held.points > 0
+                                     ? fmt::format("{:.1f} | {:.1f} | {:+.1f} | {:.1f}", 100 * held.mean_absolute,
+                                                   100 * held.median_absolute, 100 * held.bias, 100 * held.worst)
+                                     : std::string("- | - | - | -");
+    expect_line(fmt::format("| {} | {} | {} | {} | {} |", set.name, held.points, held_out, set.fitted.points, fitted));
   }
 }
 

@@ -1,3 +1,4 @@
+#include "orrery/verbs/validate/error_groups.h"
 #include "orrery/verbs/validate/error_summary_text.h"
 #include "orrery/verbs/validate/table.h"
 
@@ -39,6 +40,18 @@ Record<ValidatedPoint> point() {
           {"note", "Remarks on the row.", [](const P& p) { return p.run.note; }}};
 }
 
+Record<ErrorGroup> error_group() {
+  return {{"by", "In what the runs are alike.", [](const ErrorGroup& g) { return g.by; },
+           OneOf{{"table", "accelerator", "software", "precision", "layers", "accelerators"}}},
+          {"name", "What they have in common.", &ErrorGroup::name},
+          {"errors", "Errors on these runs, those that constants were fitted on too.", &ErrorGroup::errors,
+           error_summary()},
+          {"constant",
+           "Errors of a simple rule on the same runs: one utilisation for each accelerator and width of products, the "
+           "median of its own.",
+           &ErrorGroup::constant, error_summary()}};
+}
+
 }  // namespace
 
 Document<std::vector<ValidatedSet>> validate_document() {
@@ -60,7 +73,9 @@ Document<std::vector<ValidatedSet>> validate_document() {
       {"refused", "Rows that are predicted not to fit into memory, though they ran.", &Set::refused},
       {"points", "Rows of the table, the worst error first.", &Set::points, point()}};
   return {"validate", "Predictions and measurements of every row.",
-          Record<std::vector<Set>>{{"sets", "Tables, by name.", std::identity(), set}}};
+          Record<std::vector<Set>>{{"sets", "Tables, by name.", std::identity(), set},
+                                   {"groups", "Runs of all tables by what they have in common.",
+                                    [](const std::vector<Set>& sets) { return error_groups(sets); }, error_group()}}};
 }
 
 }  // namespace orrery::verbs

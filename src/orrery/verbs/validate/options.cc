@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/inputs/catalogue/catalogue.h"
@@ -18,10 +20,16 @@ struct Options {
   std::string subject;            // "train", "collectives"
   std::vector<std::string> sets;  // empty: all
   bool all = false;               // every point, not only the worst of each set
+  bool groups = false;            // all tables together, by what runs have in common, and no points
 };
 
 constexpr const char* kLegend =
     "error = predicted / measured - 1; rows that constants were fitted on are counted separately\n\n";
+
+constexpr std::string_view kGroupsLegend =
+    "error = predicted / measured - 1, on all runs, those that constants were fitted on too; constant: one "
+    "utilisation\n"
+    "for each accelerator and width of products, the median of these very runs\n\n";
 
 // The worst points of each set, or all, then a line a set.
 template <typename Set>
@@ -34,11 +42,14 @@ std::string table_of(const std::vector<Set>& sets, std::string (*points)(const S
 
 int compare_runs(const Options& options, const Console& console) {
   using Sets = std::vector<ValidatedSet>;
-  return run_verb<Sets>(
-      console,
-      {.answer = [&](Run&) { return validate_training(catalogue_directory(), options.sets); },
-       .document = validate_document,
-       .table = [&](const Sets& sets) { return table_of(sets, validation_points, validation_summary, options.all); }});
+  return run_verb<Sets>(console,
+                        {.answer = [&](Run&) { return validate_training(catalogue_directory(), options.sets); },
+                         .document = validate_document,
+                         .table =
+                             [&](const Sets& sets) {
+                               if (options.groups) return std::string(kGroupsLegend) + validation_groups(sets);
+                               return table_of(sets, validation_points, validation_summary, options.all);
+                             }});
 }
 
 int compare_collectives(const Options& options, const Console& console) {
@@ -73,6 +84,8 @@ int run_validate(const Arguments& arguments, Console& console) {
   line.word("SUBJECT", options.subject, "What is predicted: train, collectives, or optima: searched plans");
   line.words("SETS", options.sets, "Only these tables of catalog/validation, or of catalog/collectives");
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
+  line.toggle("--groups", options.groups,
+              "Of train: errors by table, accelerator, software, precision, layers and size, in place of points");
   line.pictures();
   if (!line.read(arguments, console)) return kDone;
   const std::vector<std::string> subjects = {"train", "collectives", "optima"};

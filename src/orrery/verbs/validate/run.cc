@@ -8,6 +8,7 @@
 
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/evaluate.h"
+#include "orrery/verbs/validate/error_groups.h"
 
 namespace orrery::verbs {
 namespace {
@@ -17,12 +18,8 @@ void compare_with_constant(const std::vector<double>& utilisations, ValidatedSet
   std::vector<double> sorted = utilisations;
   std::sort(sorted.begin(), sorted.end());
   std::vector<double> held_out;
-  for (std::size_t i = 0; i < set.points.size(); ++i) {
-    ValidatedPoint& point = set.points[i];
-    const double median = sorted[sorted.size() / 2];
-    const bool time =
-        point.run.measure == Measure::kIterationSeconds || point.run.measure == Measure::kGpuHoursPerTrillionTokens;
-    point.constant = (time ? utilisations[i] / median : median / utilisations[i]) - 1;
+  for (ValidatedPoint& point : set.points) {
+    point.constant = error_of_utilisation(point, sorted[sorted.size() / 2]);
     if (point.run.use == Use::kHeldOut) held_out.push_back(point.constant);
   }
   set.constant = summarise(held_out);
@@ -58,14 +55,10 @@ std::vector<ValidatedSet> validate_training(const std::string& directory, const 
         memory.push_back(*point.memory_error);
       }
       if (!point.iteration.fits) ++validated.refused;
-      // Seconds of the run are the model's FLOPs over the utilisation: predicted utilisation over measured time.
-      const bool longer_is_more =
-          run.measure == Measure::kIterationSeconds || run.measure == Measure::kGpuHoursPerTrillionTokens;
-      const double faster = longer_is_more ? point.predicted / run.value : run.value / point.predicted;
-      utilisations.push_back(point.iteration.published.mfu * faster);
       if (run.use == Use::kHeldOut) held_out.push_back(point.error);
       if (run.use == Use::kFitted) fitted.push_back(point.error);
       point.run = std::move(run);
+      utilisations.push_back(measured_utilisation(point));
       validated.points.push_back(std::move(point));
     }
     compare_with_constant(utilisations, validated);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "orrery/present/text_table.h"
+#include "orrery/verbs/validate/error_groups.h"
 #include "orrery/verbs/validate/error_summary_text.h"
 
 namespace orrery::verbs {
@@ -38,6 +39,18 @@ std::string validation_summary(const std::vector<ValidatedSet>& sets) {
     row.push_back(std::to_string(set.refused));
     table.rows.push_back(std::move(row));
   }
+  return text(table);
+}
+
+std::string validation_groups(const std::vector<ValidatedSet>& sets) {
+  Table table;
+  table.header = {"by", "", "runs", "mean |e| %", "median", "bias", "worst", "constant %"};
+  table.left_columns = {0, 1};
+  for (const ErrorGroup& group : error_groups(sets))
+    table.rows.push_back({group.by, group.name, std::to_string(group.errors.points),
+                          plain_percent(group.errors.mean_absolute), plain_percent(group.errors.median_absolute),
+                          signed_percent(group.errors.bias), plain_percent(group.errors.worst),
+                          plain_percent(group.constant.mean_absolute)});
   return text(table);
 }
 

@@ -16,6 +16,9 @@ std::string short_plan(const cluster::Plan& plan);
 // points.
 std::string validation_summary(const std::vector<ValidatedSet>& sets);
 
+// One row a group of the runs of all sets (error_groups.h), and what a constant utilisation makes of it.
+std::string validation_groups(const std::vector<ValidatedSet>& sets);
+
 // The points of a set, worst first, at most `most` of them (0: all), with what is left out.
 std::string validation_points(const ValidatedSet& set, std::size_t most);
 

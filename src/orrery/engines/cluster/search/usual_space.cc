@@ -17,7 +17,7 @@ void keep(Space& space, Variable variable, Values values, const Usual& usual) {
 }  // namespace
 
 bool pipelines_small_batches(StackName software) {
-  return software == StackName::kMegatron2021 || software == StackName::kMegatronCore;
+  return software == StackName::kMegatron2021 || kin(software) == StackName::kMegatronCore;
 }
 
 Space without_offloading(Space space) {
