@@ -30,6 +30,12 @@ Deployment completed(Deployment d) {
   return d;
 }
 
+double Deployment::tokens_per_step() const {
+  double sum = 1, all = 1;  // of the first i guesses
+  for (base::Count i = 0; i < drafted; ++i) sum += all *= acceptance;
+  return sum;
+}
+
 void check(const Deployment& d, base::Diagnostics& found) {
   const auto positive = [&](const char* name, base::Count value) {
     if (value < 1) found.error("O2070", fmt::format("`{}` must be at least 1, but is {}", name, value));
