@@ -13,15 +13,18 @@
 namespace orrery::verbs {
 
 struct ServeRequest {
-  std::string model, system;         // catalogue names or paths
+  std::string model, system;         // catalogue names or paths; of systems several, with commas between
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> gpus;   // accelerators that may be taken
   std::optional<serving::Engine> engine;
   std::optional<machine::Precision> precision, cache_precision;
   std::optional<base::Count> tp, pp, ep, dp, replicas;
+  std::optional<base::Count> speculate;  // tokens that a step guesses
+  double acceptance = -1;                // of a guess; below 0: not given
   // Pools of their own for prompts and decoding: their degrees and replicas; both, or none.
   std::optional<serving::Deployment> prefill, decode;
+  bool pools = false;  // search them, too
   std::optional<base::Count> max_sequences, max_batched_tokens;
   double memory_share = 0;              // 0: the engine's
   std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
@@ -33,8 +36,9 @@ struct ServeRequest {
   std::optional<serving::Goal> goal;  // absent: least accelerators at a rate, else most tokens of each
   bool simulate = false;
   base::Count requests = 0;  // to simulate; 0: some
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   base::Count top = 1;
+  std::string why;  // "tp=4": a degree to force beside the search; empty: none
   base::Limits limits;
 };
 
