@@ -99,7 +99,8 @@ std::string serve_table(const ServedAnswer& a) {
                                 serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
                                 a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
                                 machine::name(d.precision));
-  out += line("between tokens", s.tpot > 0 ? fmt::format("{} (two of three such runs within {})", seconds(s.tpot),
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
+                                                         a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
                                            : "-, answers have one token");
   const std::string percentiles =
