@@ -85,7 +85,7 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   declare_pool(line, "--decode", request.decode, "The pool that goes on with them");
   line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
   line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
-  line.share("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
+  line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
   line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
   line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);
   line.share("--memory-share", request.memory_share, "Of memory, as the engine counts it; default: the engine's");
@@ -111,6 +111,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   declare_like(line, request.like);
   line.text("--system", request.system, "NAME|FILE",
             "System from the catalogue, or its file; several with commas between");
+  line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);
   line.group("Answer");

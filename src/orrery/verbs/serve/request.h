@@ -21,7 +21,7 @@ struct ServeRequest {
   std::optional<machine::Precision> precision, cache_precision;
   std::optional<base::Count> tp, pp, ep, dp, replicas;
   std::optional<base::Count> speculate;  // tokens that a step guesses
-  double acceptance = -1;                // of a guess; below 0: not given
+  std::optional<double> acceptance;      // of a guess
   // Pools of their own for prompts and decoding: their degrees and replicas; both, or none.
   std::optional<serving::Deployment> prefill, decode;
   bool pools = false;  // search them, too
@@ -29,7 +29,8 @@ struct ServeRequest {
   double memory_share = 0;              // 0: the engine's
   std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
   std::optional<double> concurrency, rate;
-  std::string trace;  // a file of requests, in the place of lengths and of how they come; empty: none
+  std::string measurements;  // a table of matrix products; empty: the roofline alone
+  std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
   double prefix_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;

@@ -9,9 +9,11 @@
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/search/optimize_pools.h"
+#include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/served_error.h"
@@ -43,19 +45,30 @@ class Systems {
       out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
       out.systems.push_back(reading.system.name);
     }
-    for (const SystemReading& reading : readings_) operators_.emplace_back(reading.system.accelerator);
+    for (const SystemReading& reading : readings_) rooflines_.emplace_back(reading.system.accelerator);
+    for (const serving::ServedRoofline& roofline : rooflines_) operators_.push_back(&roofline);
+    if (r.measurements.empty()) return;
+    const auto file = base::read_file(r.measurements);
+    out.inputs.push_back(base::file_input(*file));
+    measured_.reserve(rooflines_.size());
+    for (const machine::OperatorModel*& operators : operators_) {
+      measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
+      operators = &measured_.back();
+    }
   }
 
   std::vector<serving::Machine> machines(const ServeRequest& r) const {
     std::vector<serving::Machine> out;
     for (std::size_t m = 0; m < readings_.size(); ++m)
-      out.push_back({&readings_[m].system, &operators_[m], r.gpus.value_or(readings_[m].system.max_gpus)});
+      out.push_back({&readings_[m].system, operators_[m], r.gpus.value_or(readings_[m].system.max_gpus)});
     return out;
   }
 
  private:
   std::vector<SystemReading> readings_;
-  std::vector<serving::ServedRoofline> operators_;
+  std::vector<serving::ServedRoofline> rooflines_;
+  std::vector<machine::MeasuredOperators> measured_;  // beside them
+  std::vector<const machine::OperatorModel*> operators_;
 };
 
 // What runs like the answer were predicted within; of pools and of guesses, none or few were measured.
@@ -265,6 +278,7 @@ ServedAnswer serve(const ServeRequest& r) {
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
   out.expected_error = error_of(catalogue, model, *machine.system, out);
+  if (!r.measurements.empty()) out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.launch = launch_command(r.model, out);
   if (r.simulate) {
     try {

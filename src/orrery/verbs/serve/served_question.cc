@@ -38,7 +38,7 @@ void require(const ServeRequest& r) {
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
           "add it, or leave `--requests` out");
-  missing(r.speculate.has_value() != (r.acceptance >= 0), "both `--speculate` and `--acceptance`, or none",
+  missing(r.speculate.has_value() != r.acceptance.has_value(), "both `--speculate` and `--acceptance`, or none",
           "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
   missing(r.seed && !r.simulate, "`--simulate` beside `--seed`", "nothing else is drawn: leave `--seed` out");
   missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
@@ -108,7 +108,7 @@ Deployment base_of(const ServeRequest& r, Deployment base) {
   base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
   base.memory_share = r.memory_share;
   base.drafted = r.speculate.value_or(0);
-  base.acceptance = std::max(0.0, r.acceptance);
+  base.acceptance = r.acceptance.value_or(0);
   base.max_sequences = r.max_sequences.value_or(0);
   base.max_batched_tokens = r.max_batched_tokens.value_or(0);
   return base;
