@@ -83,32 +83,47 @@ class Reader {
  private:
   bool enough() const { return found_.all().size() >= kMostErrors; }
 
+  // Cells of a line, blanks around them left out. Quotes are rare, and left to the general reader.
+  std::vector<std::string> cells(std::string_view line) {
+    std::vector<std::string> out;
+    if (line.find('"') != std::string_view::npos) {
+      const auto alone = std::make_shared<const base::SourceFile>(base::SourceFile{file_->name, std::string(line)});
+      for (const csv::Row& row : csv::parse(alone, csv::Comments::kNone, found_).rows)
+        for (const csv::Cell& cell : row.cells) out.emplace_back(base::trimmed(cell.text));
+      return out;
+    }
+    for (const std::string_view cell : base::split(line, ',')) out.emplace_back(base::trimmed(cell));
+    return out;
+  }
+
+  // Line by line: traces have millions of cells, of which three in a row are needed.
   void table() {
-    const csv::Document document = csv::parse(file_, csv::Comments::kNone, found_);
-    found_.throw_if_errors();
-    if (document.rows.empty()) refuse_kind(file_);
-    const csv::Row& header = document.rows.front();
-    const auto column = [&](std::string_view name) {
-      return static_cast<std::size_t>(
-          std::find_if(header.cells.begin(), header.cells.end(),
-                       [&](const csv::Cell& cell) { return base::trimmed(cell.text) == name; }) -
-          header.cells.begin());
-    };
-    const std::size_t none = header.cells.size();
-    const auto dialect = std::find_if(kTables.begin(), kTables.end(), [&](const Dialect& d) {
-      return column(d.time) < none && column(d.prompt) < none && column(d.output) < none;
-    });
-    if (dialect == kTables.end()) refuse_kind(file_);
-    const std::array<std::size_t, 3> at = {column(dialect->time), column(dialect->prompt), column(dialect->output)};
-    for (std::size_t r = 1; r < document.rows.size() && !enough(); ++r) {
-      const csv::Row& row = document.rows[r];
+    std::string_view content = file_->text;
+    if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);
+    const Dialect* dialect = nullptr;
+    std::array<std::size_t, 3> at = {};
+    int number = 0;
+    for (const std::string_view line : base::split(content, '\n')) {
+      ++number;
+      if (base::trimmed(line).empty()) continue;
+      if (enough()) return;
+      const std::vector<std::string> row = cells(line);
+      if (dialect == nullptr) {
+        const auto column = [&](std::string_view name) {
+          return static_cast<std::size_t>(std::find(row.begin(), row.end(), name) - row.begin());
+        };
+        for (const Dialect& d : kTables)
+          if (std::max({column(d.time), column(d.prompt), column(d.output)}) < row.size()) dialect = &d;
+        if (dialect == nullptr) refuse_kind(file_);
+        at = {column(dialect->time), column(dialect->prompt), column(dialect->output)};
+        continue;
+      }
       std::array<std::optional<double>, 3> values;
       for (std::size_t v = 0; v < 3; ++v) {
-        if (at[v] >= row.cells.size()) continue;
-        const std::string text(base::trimmed(row.cells[at[v]].text));
-        values[v] = v == 0 && dialect->nanoseconds == 0 ? date(text) : base::parse_finite(text);
+        if (at[v] >= row.size()) continue;
+        values[v] = v == 0 && dialect->nanoseconds == 0 ? date(row[at[v]]) : base::parse_finite(row[at[v]]);
       }
-      add(values, dialect->nanoseconds == 0 ? 1 : dialect->nanoseconds, document.place(row), {});
+      add(values, dialect->nanoseconds == 0 ? 1 : dialect->nanoseconds, {file_, number, 1, 1}, nullptr);
     }
   }
 

@@ -43,6 +43,15 @@ TEST(RequestTrace, OfEachKindIsTheSame) {
   }
 }
 
+TEST(RequestTrace, HasMoreCellsThanOtherTables) {
+  std::string text = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n";
+  constexpr int kMany = 200'000;
+  for (int i = 0; i < kMany; ++i) text += std::to_string(i) + ",\"GPT-4, old\",100,10,110,API\n";
+  const auto requests = read(text);
+  ASSERT_EQ(requests.size(), static_cast<std::size_t>(kMany));
+  EXPECT_EQ(requests.back().prompt, 100);
+}
+
 TEST(RequestTrace, KeepsContents) {
   const auto requests = read(R"({"timestamp": 0, "input_length": 600, "output_length": 4, "hash_ids": [7, 9]})");
   EXPECT_EQ(requests[0].contents, (std::vector<std::uint64_t>{7, 9}));

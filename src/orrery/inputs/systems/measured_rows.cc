@@ -57,6 +57,7 @@ MeasuredTable read_measured_table(const std::string& path, const std::vector<std
           .hint(fmt::format("begin it with a line `# {}: ...`", key));
   }
   table.calculon = remark(document.file->text, "calculon");
+  table.rows = remark(document.file->text, "rows");
   if (document.rows.empty()) {
     found.error("O1358", "the table has no header", {document.file, 0, 0, 1});
     return table;

@@ -28,6 +28,7 @@ struct MeasuredTable {
   std::string name;                    // of the file, without its suffix
   std::string title, source, licence;  // `# title: ...` and so on
   std::string calculon;                // `# calculon: 14.7 (55)`, where it was measured
+  std::string rows;                    // `# rows: ...`: how many the source has, where some were left out
   formats::csv::Document document;
   std::vector<std::string> columns;
 };

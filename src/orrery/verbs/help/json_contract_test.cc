@@ -91,7 +91,7 @@ TEST(JsonContract, EveryKeyIsInTheDocumentAndEveryKeyOfTheDocumentIsPrinted) {
       {"place", {"place"}},
       {"graph", {"graph"}},
       {"operators", {"operators"}},
-      {"validate", {"validate", "validate_collectives", "validate_optima"}},
+      {"validate", {"validate", "validate_collectives", "validate_optima", "validate_serve"}},
       {"Other verbs", {"report", "chart", "check", "catalog", "doctor", "sparse_rtl", "explain", "schema"}},
       {"When there is no answer", {"error"}}};
   // AMPeD's parameters, constants and defects have a document of their own.

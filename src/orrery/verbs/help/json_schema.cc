@@ -34,6 +34,7 @@
 #include "orrery/verbs/tune/texts/report.h"
 #include "orrery/verbs/validate/collectives_table.h"
 #include "orrery/verbs/validate/optima_table.h"
+#include "orrery/verbs/validate/served_runs_table.h"
 #include "orrery/verbs/validate/table.h"
 
 namespace orrery::verbs {
@@ -81,6 +82,7 @@ constexpr JsonSchemaKind kAnswers[] = {
     {"validate", [] { return validate_document().schema(); }},
     {"validate_collectives", [] { return validate_collectives_document().schema(); }},
     {"validate_optima", [] { return validate_optima_document().schema(); }},
+    {"validate_serve", [] { return validate_serve_document().schema(); }},
     {"report", [] { return report_document().schema(); }},
     {"chart", [] { return chart_document().schema(); }},
     {"check", [] { return check_document().schema(); }},

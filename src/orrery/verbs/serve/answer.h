@@ -15,12 +15,21 @@ namespace orrery::verbs {
 
 // Two of three measured runs like it are predicted within these shares (docs/model/serving.md).
 struct ServingError {
-  double tpot = 0, ttft = 0;
-  bool measured = false;  // runs like it were measured
+  double tpot = 0, ttft = 0, throughput = 0;
+  bool measured = false;  // runs like it were measured, of the first two
+  std::string of;         // what the runs of the first have in common with it
+};
+
+// With `--why`: the best deployment that has a choice.
+struct ForcedDeployment {
+  std::string choice;
+  std::optional<serving::Found> best;
+  std::string reason;  // why there is none
 };
 
 struct ServedAnswer {
-  std::string model, system;
+  std::string model, system;         // the system of the best
+  std::vector<std::string> systems;  // that were asked for, as Found::machine counts them
   serving::Load load;
   std::vector<serving::Request> trace;  // empty: none was given
   serving::ServiceLimits limits;
@@ -30,6 +39,7 @@ struct ServedAnswer {
   base::Certificate certificate;
   bool ended_early = false;
   ServingError expected_error;
+  std::optional<ForcedDeployment> forced;
   std::string launch;  // a command that starts the engine so, of each pool a line
   std::optional<serving::Simulation> simulation;
   std::vector<base::Input> inputs;
@@ -37,8 +47,8 @@ struct ServedAnswer {
   base::Diagnostics refused;  // why the answer is no; then `best` is empty
 
   const serving::Found& first() const { return best.front(); }
-  // Bursts wait longer than the closed form knows.
-  bool is_crowded() const { return load.rate && *load.rate > 0.7 * first().service.capacity; }
+  // What waits depends on longer bursts than the closed form knows.
+  bool is_crowded() const { return load.rate && *load.rate > 0.9 * first().service.capacity; }
   base::Count accelerators() const {
     return first().deployment.accelerators() + (prompts ? prompts->accelerators() : 0);
   }

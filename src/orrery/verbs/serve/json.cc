@@ -32,6 +32,8 @@ Record<Deployment> plan() {
       {"dp", "Groups of attention in a replica, with sequences of their own.", &D::dp},
       {"precision", "Of weights and products.", [](const D& d) { return machine::name(d.precision); }},
       {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
+      {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
+      {"acceptance", "Of a guess.", &D::acceptance},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
 }
@@ -57,18 +59,49 @@ Record<Simulation> simulation() {
 Record<ServingError> error() {
   return {{"tpot", "As a share.", &ServingError::tpot},
           {"ttft", "As a share.", &ServingError::ttft},
-          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured}};
+          {"output_tokens_per_s", "As a share.", &ServingError::throughput},
+          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
+          {"of", "What those runs of the time between tokens have in common with it.", &ServingError::of}};
 }
 
-Record<Found> other() {
-  return {{"plan", "The deployment.", &Found::deployment, plan()},
-          {"tpot_s", "Seconds between tokens; null: answers have one.",
-           [](const Found& f) { return known(f.service.tpot); }},
-          {"ttft_s", "Seconds to the first token.", [](const Found& f) { return f.service.ttft; }, first_token()},
-          {"per_accelerator", "Output tokens/s of an accelerator.",
-           [](const Found& f) { return f.service.per_accelerator; }},
-          {"usd_per_million_tokens", "Of output; null where the price is not known.",
-           [](const Found& f) { return known(f.service.usd_per_million_tokens); }}};
+struct Listed {
+  Found found;
+  std::string system;
+};
+
+Record<Listed> other() {
+  return {
+      {"plan", "The deployment.", [](const Listed& f) { return f.found.deployment; }, plan()},
+      {"system", "Its name.", &Listed::system},
+      {"tpot_s", "Seconds between tokens; null: answers have one.",
+       [](const Listed& f) { return known(f.found.service.tpot); }},
+      {"ttft_s", "Seconds to the first token.", [](const Listed& f) { return f.found.service.ttft; }, first_token()},
+      {"per_accelerator", "Output tokens/s of an accelerator.",
+       [](const Listed& f) { return f.found.service.per_accelerator; }},
+      {"usd_per_million_tokens", "Of output; null where the price is not known.",
+       [](const Listed& f) { return known(f.found.service.usd_per_million_tokens); }}};
+}
+
+Listed listed(const ServedAnswer& a, const Found& found) {
+  return {found, a.systems[found.machine]};
+}
+
+struct Forced {
+  ForcedDeployment of;
+  std::optional<Listed> best;
+};
+
+Record<Forced> forced() {
+  return {{"choice", "The forced degree, as given to `--why`.", [](const Forced& f) { return f.of.choice; }},
+          {"best", "The best deployment that has it; null: there is none.", &Forced::best, other()},
+          {"reason", "Why there is none; empty where there is one.", [](const Forced& f) { return f.of.reason; }}};
+}
+
+std::optional<Forced> forced_of(const ServedAnswer& a) {
+  if (!a.forced) return std::nullopt;
+  Forced out{*a.forced, std::nullopt};
+  if (a.forced->best) out.best = listed(a, *a.forced->best);
+  return out;
 }
 
 const char* goal_name(serving::Goal of) {
@@ -135,7 +168,15 @@ Record<ServedAnswer> result() {
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
       {"launch", "A command that starts a replica so.", &A::launch},
       {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},
-      {"best", "The best of each shape, in order, the answer first.", &A::best, other()},
+      {"best", "The best of each shape, in order, the answer first.",
+       [](const A& a) {
+         std::vector<Listed> all;
+         for (const Found& found : a.best) all.push_back(listed(a, found));
+         return all;
+       },
+       other()},
+      {"why", "With `--why`: the best deployment that has the forced degree; null: not asked for.", forced_of,
+       forced()},
       {"simulation", "The deployment step by step; null: not asked for.", &A::simulation, simulation()}};
 }
 

@@ -67,6 +67,9 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
   if (!quantized) out += fmt::format(" in {}", machine::name(d.precision));
   if (d.cache_precision != Precision::kBf16 && d.cache_precision != Precision::kFp8)
     out += fmt::format("; keys and values in {}, which no option says", machine::name(d.cache_precision));
+  if (d.drafted > 0)
+    out += fmt::format("; {} guessed token{} a step, by drafts that the checkpoint has or you name", d.drafted,
+                       d.drafted == 1 ? "" : "s");
   if (*pool != '\0') out += fmt::format("; {}, with the engine's own transfer of keys and values", pool);
   return out.empty() ? "" : "  # " + (out.starts_with("; ") ? out.substr(2) : out);
 }

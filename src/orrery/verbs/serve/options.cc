@@ -1,9 +1,13 @@
+#include "orrery/verbs/serve/options.h"
+
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
 #include "orrery/cli/number_text.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/engines/cluster/model/names.h"
@@ -79,6 +83,9 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.count("--replicas", request.replicas, "Copies of the whole", 1024);
   declare_pool(line, "--prefill", request.prefill, "A pool of its own for prompts, in the place of the degrees above");
   declare_pool(line, "--decode", request.decode, "The pool that goes on with them");
+  line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
+  line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
+  line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
   line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
   line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);
   line.share("--memory-share", request.memory_share, "Of memory, as the engine counts it; default: the engine's");
@@ -91,24 +98,10 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
       "rate)");
 }
 
-// What cannot be served so is an answer: no.
-ServedAnswer serve_or_refuse(const ServeRequest& request) {
-  try {
-    return serve(request);
-  } catch (const base::InputError& error) {
-    const std::string& code = error.diagnostics.front().code;
-    if (code != "O2076" && code != "O2077" && code != "O2078") throw;
-    ServedAnswer out;
-    for (const base::Diagnostic& diagnostic : error.diagnostics) out.refused.add(diagnostic);
-    return out;
-  }
-}
-
-}  // namespace
-
-int run_serve(const Arguments& arguments, Console& console) {
-  ServeRequest request;
-  request.memory_share = -1;  // not given
+// False: help was asked for, and printed.
+bool read_serve(const Arguments& arguments, Console& console, ServeRequest& request) {
+  request.memory_share = -1;                                       // not given
+  std::uint64_t seed = std::numeric_limits<std::uint64_t>::max();  // the same
   CommandLine line("serve", "How fast a model is served on a system: which deployment, first tokens, price, with proof",
                    "orrery serve --model llama3.1-70b --system dgx-h100 --gpus 8 --precision fp8 --isl 2048 --osl 256 "
                    "--rate 4 --tpot-limit 0.03");
@@ -116,7 +109,9 @@ int run_serve(const Arguments& arguments, Console& console) {
   line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, request.ignored);
   declare_like(line, request.like);
-  line.text("--system", request.system, "NAME|FILE", "System from the catalogue, or its file");
+  line.text("--system", request.system, "NAME|FILE",
+            "System from the catalogue, or its file; several with commas between");
+  line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);
   line.group("Answer");
@@ -124,15 +119,32 @@ int run_serve(const Arguments& arguments, Console& console) {
   line.count("--top", top, "Shapes to list, the best of each; default 1", 1000);
   line.toggle("--simulate", request.simulate, "Run vLLM's schedule of it step by step as well");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
-  line.seed(request.seed, "Of the requests that are simulated");
+  line.seed(seed, "Of the requests that are simulated; default 1");
+  line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");
   declare_search(line, request.limits, "Threads; default 1",
                  "End the search after so many seconds, with the best so far");
-  if (!line.read(arguments, console)) return kDone;
+  if (!line.read(arguments, console)) return false;
   if (request.memory_share == 0)
     misuse("O1102", "--memory-share: `0` leaves nothing to be filled", "write `--memory-share 0.9`");
   request.memory_share = std::max(0.0, request.memory_share);
+  if (seed != std::numeric_limits<std::uint64_t>::max()) request.seed = seed;
   request.top = top.value_or(1);
   request.requests = requests.value_or(0);
+  return true;
+}
+
+}  // namespace
+
+ServeRequest serve_request(const Arguments& arguments) {
+  ServeRequest request;
+  QuietConsole console;
+  if (!read_serve(arguments, console, request)) refuse_help();
+  return request;
+}
+
+int run_serve(const Arguments& arguments, Console& console) {
+  ServeRequest request;
+  if (!read_serve(arguments, console, request)) return kDone;
   return run_verb<ServedAnswer>(console, {.answer =
                                               [&](Run& run) {
                                                 request.limits.stop = run.stop();

@@ -13,28 +13,33 @@
 namespace orrery::verbs {
 
 struct ServeRequest {
-  std::string model, system;         // catalogue names or paths
+  std::string model, system;         // catalogue names or paths; of systems several, with commas between
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> gpus;   // accelerators that may be taken
   std::optional<serving::Engine> engine;
   std::optional<machine::Precision> precision, cache_precision;
   std::optional<base::Count> tp, pp, ep, dp, replicas;
+  std::optional<base::Count> speculate;  // tokens that a step guesses
+  std::optional<double> acceptance;      // of a guess
   // Pools of their own for prompts and decoding: their degrees and replicas; both, or none.
   std::optional<serving::Deployment> prefill, decode;
+  bool pools = false;  // search them, too
   std::optional<base::Count> max_sequences, max_batched_tokens;
   double memory_share = 0;              // 0: the engine's
   std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
   std::optional<double> concurrency, rate;
-  std::string trace;  // a file of requests, in the place of lengths and of how they come; empty: none
+  std::string measurements;  // a table of matrix products; empty: the roofline alone
+  std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
   double prefix_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;
   std::optional<serving::Goal> goal;  // absent: least accelerators at a rate, else most tokens of each
   bool simulate = false;
   base::Count requests = 0;  // to simulate; 0: some
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   base::Count top = 1;
+  std::string why;  // "tp=4": a degree to force beside the search; empty: none
   base::Limits limits;
 };
 

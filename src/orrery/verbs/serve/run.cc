@@ -1,18 +1,26 @@
 #include "orrery/verbs/serve/run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/search/optimize_pools.h"
+#include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
+#include "orrery/inputs/systems/served_error.h"
 #include "orrery/inputs/systems/system_reading.h"
 #include "orrery/verbs/serve/launch.h"
+#include "orrery/verbs/serve/served_question.h"
+#include "orrery/verbs/serve/served_refusal.h"
 
 namespace orrery::verbs {
 namespace {
@@ -21,195 +29,77 @@ using base::Count;
 using serving::Deployment;
 using serving::Found;
 
-constexpr Count kMostAlike = 1024;     // replicas that a search looks at where nothing limits them
 constexpr Count kSimulatedWaves = 20;  // requests of each user
 constexpr Count kSimulatedArrivals = 4000;
 constexpr Count kMostSimulated = 10'000'000;
 
-void require(const ServeRequest& r) {
-  base::Diagnostics found;
-  const auto missing = [&](bool is, const char* what, const char* hint) {
-    if (is) found.error("O1103", fmt::format("`serve` needs {}", what)).hint(hint);
-  };
-  missing(r.model.empty(), "a model", "`--model NAME`; `orrery catalog models` lists them");
-  missing(r.system.empty(), "a system", "`--system NAME`; `orrery catalog systems` lists them");
-  if (r.trace.empty()) {
-    missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
-    missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
-  } else {
-    missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
-            "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
-  }
-  missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
-          "add it, or leave `--requests` out");
-  missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
-          "at a rate there are no users: leave `--requests-per-user` out");
-  if (r.engine.value_or(serving::Engine::kVllm) == serving::Engine::kVllm && r.max_batched_tokens && r.max_sequences &&
-      *r.max_batched_tokens < *r.max_sequences)
-    found
-        .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
-                                    *r.max_batched_tokens, *r.max_sequences))
-        .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
-  if (r.prefill || r.decode) {
-    missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
-    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal,
-            "degrees in `--prefill` and `--decode` alone: pools are neither searched nor simulated",
-            "leave `--gpus`, `--goal`, `--simulate` and degrees beside the pools out");
-  }
-  found.throw_if_errors();
-}
-
-serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>& trace) {
-  serving::Load out;
-  out.concurrency = r.concurrency;
-  out.rate = r.rate;
-  if (trace.empty()) {
-    out.prompt = serving::Lengths::constant(*r.isl);
-    out.output = serving::Lengths::constant(*r.osl);
-  } else {
-    out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
-    for (const serving::Request& request : trace) {
-      out.prompt.samples.push_back(request.prompt);
-      out.output.samples.push_back(request.output);
+// The systems that a request names, one or several with commas between.
+class Systems {
+ public:
+  Systems(const ServeRequest& r, const std::string& catalogue, ServedAnswer& out) {
+    const bool one = std::filesystem::exists(r.system);
+    for (const std::string_view name : one ? std::vector<std::string_view>{r.system} : base::split(r.system, ',')) {
+      readings_.push_back(read_system(catalogue, std::string(name)));
+      const SystemReading& reading = readings_.back();
+      out.warnings.append(reading.warnings);
+      out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
+      out.systems.push_back(reading.system.name);
     }
-    // All but the first come in the time from the first to the last.
-    const double span = static_cast<double>(trace.back().arrival_ns) * 1e-9;
-    if (!r.concurrency && !(span > 0))
-      base::fail("O2079", "all requests of the trace come at once, which is no rate", {},
-                 "say how many are under way at once: `--concurrency USERS`");
-    if (!r.concurrency) out.rate = static_cast<double>(trace.size() - 1) / span;
-  }
-  out.prefix_hit = r.prefix_hit;
-  out.waves = static_cast<double>(r.requests_per_user.value_or(0));
-  base::Diagnostics found;
-  check(out, found);
-  found.throw_if_errors();
-  return out;
-}
-
-std::vector<Count> powers_of_two(Count most) {
-  std::vector<Count> out;
-  for (Count n = 1; n <= most; n *= 2) out.push_back(n);
-  return out;
-}
-
-// What the request says of every deployment.
-Deployment base_of(const ServeRequest& r, Deployment base = {}) {
-  base.engine = r.engine.value_or(serving::Engine::kVllm);
-  base.precision = r.precision.value_or(machine::Precision::kBf16);
-  base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
-  base.memory_share = r.memory_share;
-  base.max_sequences = r.max_sequences.value_or(0);
-  base.max_batched_tokens = r.max_batched_tokens.value_or(0);
-  return base;
-}
-
-// What the request leaves open, within the accelerators.
-serving::Space space_of(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine) {
-  serving::Space out;
-  out.machines = {machine};
-  out.base = base_of(r);
-  const Count most = std::min(machine.most > 0 ? machine.most : 1, kMostAlike);
-  const auto choices = [&](const std::optional<Count>& given, bool open) {
-    return given ? std::vector<Count>{*given} : open ? powers_of_two(most) : std::vector<Count>{1};
-  };
-  out.tp = choices(r.tp, r.gpus.has_value());
-  out.pp = choices(r.pp, r.gpus.has_value());
-  out.dp = choices(r.dp, r.gpus.has_value() && model.mixes());
-  out.ep = choices(r.ep, r.gpus.has_value() && model.mixes());
-  if (r.replicas) {
-    out.replicas = {*r.replicas};
-  } else {
-    for (Count n = 1; n <= (r.gpus ? most : 1); ++n) out.replicas.push_back(n);
-  }
-  return out;
-}
-
-bool is_one(const serving::Space& space) {
-  return space.tp.size() * space.pp.size() * space.dp.size() * space.ep.size() * space.replicas.size() == 1;
-}
-
-Deployment only(const serving::Space& space) {
-  Deployment out = space.base;
-  out.tp = space.tp.front(), out.pp = space.pp.front(), out.dp = space.dp.front(), out.ep = space.ep.front();
-  out.replicas = space.replicas.front();
-  return out;
-}
-
-// Two of three of 823 rows that no constant had seen are within (docs/model/serving.md): dense models and mixtures on
-// Hopper; others, where few were.
-ServingError error_of(const serving::ServedModel& model, const cluster::System& system) {
-  const std::string& name = system.accelerator.name;
-  if (!name.starts_with("H100") && !name.starts_with("H200")) return {0.78, 0.75, false};
-  return model.mixes() ? ServingError{0.26, 0.46, true} : ServingError{0.11, 0.49, true};
-}
-
-std::string gigabytes(double bytes) {
-  return fmt::format("{:.1f} GB", bytes / 1e9);
-}
-
-std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
-  const char* of = d.engine == serving::Engine::kTensorRtLlm ? "what is left" : "the memory";
-  return fmt::format(
-      "weights {} + activations {} + graphs and libraries {} of {}, with {:g} % of {} to be filled, leave "
-      "{} for keys and values",
-      gigabytes(m.weights), gigabytes(m.activations), gigabytes(m.graphs), gigabytes(m.total), d.memory_share * 100, of,
-      gigabytes(m.caches));
-}
-
-// Why nothing was found.
-[[noreturn]] void refuse(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
-                         const serving::Optimum& optimum, const serving::Load& load) {
-  const serving::Machine& machine = space.machines.front();
-  base::Diagnostics found;
-  const auto pruned = [&](const char* why) {
-    const std::vector<base::Pruned>& all = optimum.certificate.pruned;
-    return std::any_of(all.begin(), all.end(), [&](const base::Pruned& by) { return by.argument == why; });
-  };
-  if (optimum.least_tpot > 0) {
-    base::Diagnostic& d =
-        found.error("O2077", fmt::format("no deployment of `{}` on `{}` is within the limits", r.model, r.system));
-    if (r.ttft_limit)
-      d.note(fmt::format("time to the first token: at most {:g} s, the least is {:.4g} s", *r.ttft_limit,
-                         optimum.least_ttft));
-    if (r.tpot_limit)
-      d.note(
-          fmt::format("time between tokens: at most {:g} s, the least is {:.4g} s", *r.tpot_limit, optimum.least_tpot));
-    d.note("each is the least of all deployments, not of one").hint("raise a limit, or allow more accelerators");
-  } else if (pruned("rate") || optimum.certificate.evaluated > 0) {
-    base::Diagnostic& d = found.error("O2078", fmt::format("requests come faster than `{}` can be served: the queue "
-                                                           "would grow without end",
-                                                           r.model));
-    if (is_one(space)) {
-      const serving::Service s = evaluate(model, *machine.system, only(space), load, *machine.operators);
-      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served, {:.3g} % of them", *load.rate,
-                         s.capacity, s.capacity / *load.rate * 100));
-    } else if (optimum.most_capacity > 0) {
-      d.note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served, {:.3g} % of them", *load.rate,
-                         optimum.most_capacity, optimum.most_capacity / *load.rate * 100));
+    for (const SystemReading& reading : readings_) rooflines_.emplace_back(reading.system.accelerator);
+    for (const serving::ServedRoofline& roofline : rooflines_) operators_.push_back(&roofline);
+    if (r.measurements.empty()) return;
+    const auto file = base::read_file(r.measurements);
+    out.inputs.push_back(base::file_input(*file));
+    measured_.reserve(rooflines_.size());
+    for (const machine::OperatorModel*& operators : operators_) {
+      measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
+      operators = &measured_.back();
     }
-    d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
-  } else if (pruned("capacity")) {
-    base::Diagnostic& d = found.error("O2076", fmt::format("no deployment of `{}` fits on `{}`", r.model, r.system));
-    if (is_one(space)) {
-      const Deployment one = completed(only(space));
-      const serving::KvMemory m = kv_memory(model, *machine.system, one);
-      d.note(memory_note(m, one));
-      const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
-      d.note(fmt::format("a request of {} tokens, prompt and output, needs {} blocks, of which there are {}", length,
-                         m.blocks_for(length, length), m.blocks));
-    } else if (optimum.least_lacking > 1) {
-      d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
-    }
-    d.hint("take more accelerators (`--gpus`, `--tp`), fewer bits (`--precision fp8`), or shorter requests");
-  } else {
-    found
-        .error("O2072", fmt::format("no deployment of `{}` on {} accelerators divides it", r.model,
-                                    machine.most > 0 ? std::to_string(machine.most) : "as many"))
-        .hint("leave degrees open, or take others");
   }
-  found.throw_if_errors();
-  throw std::logic_error("refuse: nothing to say");
+
+  std::vector<serving::Machine> machines(const ServeRequest& r) const {
+    std::vector<serving::Machine> out;
+    for (std::size_t m = 0; m < readings_.size(); ++m)
+      out.push_back({&readings_[m].system, operators_[m], r.gpus.value_or(readings_[m].system.max_gpus)});
+    return out;
+  }
+
+ private:
+  std::vector<SystemReading> readings_;
+  std::vector<serving::ServedRoofline> rooflines_;
+  std::vector<machine::MeasuredOperators> measured_;  // beside them
+  std::vector<const machine::OperatorModel*> operators_;
+};
+
+// What runs like the answer were predicted within; of pools and of guesses, none or few were measured.
+ServingError error_of(const std::string& catalogue, const serving::ServedModel& model, const cluster::System& system,
+                      const ServedAnswer& answer) {
+  const std::vector<ServedKindError> kinds = read_served_kinds(catalogue);
+  const ServedKind kind = kind_of(model, system, answer.first().deployment);
+  const auto share = [&](ServedFigure figure) {
+    return served_share(kinds, kind, figure, answer.load.prompt.average(), answer.load.output.average());
+  };
+  const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
+  const bool guesses = answer.first().deployment.drafted > 0;
+  const double wider = guesses || answer.prompts ? 2 : 1;
+  return {wider * tpot.share, wider * ttft.share, wider * share(ServedFigure::kThroughput).share,
+          tpot.alike && ttft.alike && wider == 1, tpot.of + (guesses ? ", without guesses" : "")};
+}
+
+// The best deployment with a choice, or why there is none.
+ForcedDeployment forced(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
+                        const base::Budget& budget, const ServedAnswer& answer) {
+  const serving::Space with = with_choice(space, r.why);
+  const serving::Optimum optimum =
+      optimize(model, with, answer.goal, answer.limits, answer.load, budget, {1, r.limits.threads});
+  if (!optimum.best.empty()) return {r.why, optimum.best.front(), ""};
+  if (!optimum.finished) return {r.why, std::nullopt, "the time did not suffice to look"};
+  try {
+    refuse(r, model, with, optimum, answer.load);
+  } catch (const base::InputError& error) {
+    const base::Diagnostic& why = error.diagnostics.front();
+    return {r.why, std::nullopt, why.message + (why.notes.empty() ? "" : "; " + why.notes.front())};
+  }
 }
 
 void warn_of_length(const serving::ServedModel& model, ServedAnswer& out) {
@@ -223,20 +113,22 @@ void warn_of_length(const serving::ServedModel& model, ServedAnswer& out) {
         .hint("engines refuse such requests unless positions are stretched");
 }
 
-// The closed form has no bursts: near its capacity it knows the throughput, not the waiting.
+// Near the capacity a long run of chance decides.
 void warn_of_queue(ServedAnswer& out) {
   const double share = out.load.rate ? *out.load.rate / out.first().service.capacity : 0;
   if (out.is_crowded() && !out.simulation)
     out.warnings
-        .warning("O2078", fmt::format("requests come at {:.0f} % of what can be served: they may wait far longer than "
-                                      "the time to the first token says",
-                                      share * 100))
+        .warning("O2078",
+                 fmt::format("requests come at {:.0f} % of what can be served: how long they wait is a matter of "
+                             "bursts, of which the time to the first token is a rough mean",
+                             share * 100))
         .hint(out.prompts ? "lower the rate, or take more replicas" : "`--simulate` has their waiting");
 }
 
 // Two pools, as they are.
-void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, const cluster::System& system,
-                    const serving::ServedRoofline& operators, ServedAnswer& out) {
+void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
+                    ServedAnswer& out) {
+  const cluster::System& system = *machine.system;
   const serving::Pools pools{completed(base_of(r, *r.prefill)), completed(base_of(r, *r.decode))};
   base::Diagnostics found;
   check(model, pools.prompts, found);
@@ -244,7 +136,7 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
   found.throw_if_errors();
   Found one;
   one.deployment = pools.decoding;
-  one.service = evaluate(model, system, pools, out.load, operators);
+  one.service = evaluate(model, system, pools, out.load, *machine.operators);
   const serving::Service& s = one.service;
   if (!s.fits)
     found.error("O2076", fmt::format("`{}` does not fit on both pools", r.model))
@@ -267,8 +159,65 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
   out.certificate.close(-s.per_accelerator, -s.per_accelerator);
 }
 
-void simulate(const ServeRequest& r, const serving::ServedModel& model, const cluster::System& system,
-              const serving::ServedRoofline& operators, const base::Budget& budget, ServedAnswer& out) {
+// The best pair of pools, where it is better than the best of what has no pools.
+void search_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
+                  const base::Budget& budget, ServedAnswer& out) {
+  const serving::OptimumPools pools =
+      optimize_pools(model, space, out.goal, out.limits, out.load, budget, r.limits.threads);
+  out.ended_early = out.ended_early || !pools.finished;
+  base::Certificate& proof = out.certificate;
+  proof.space += pools.certificate.space;
+  proof.evaluated += pools.certificate.evaluated;
+  proof.seconds += pools.certificate.seconds;
+  const bool optimal = proof.optimal && pools.finished;
+  if (pools.best && (out.best.empty() || pools.best->value < out.first().value)) {
+    Found found;
+    found.machine = pools.best->machine;
+    found.deployment = completed(pools.best->pools.decoding);
+    found.service = pools.best->service;
+    found.value = pools.best->value;
+    out.best = {found};
+    out.prompts = completed(pools.best->pools.prompts);
+  }
+  proof.optimal = optimal;
+  if (!out.best.empty()) proof.close(out.first().value, optimal ? out.first().value : proof.lower_bound);
+}
+
+// Everything that the request leaves open.
+void search(const ServeRequest& r, const serving::ServedModel& model, const std::vector<serving::Machine>& machines,
+            const base::Budget& budget, ServedAnswer& out) {
+  const serving::Space space = space_of(r, model, machines);
+  base::Diagnostics found;
+  if (is_one(space)) check(model, only(space), found);
+  for (const serving::Machine& machine : machines) {
+    const machine::Accelerator& accelerator = machine.system->accelerator;
+    if (!(accelerator.peak(space.base.precision) > 0))
+      found
+          .error("O2070",
+                 fmt::format("`{}` does not compute in {}", accelerator.name, machine::name(space.base.precision)))
+          .hint("take another `--precision`");
+    if (out.goal == serving::Goal::kUsdPerMillionTokens && !(machine.system->price_per_gpu_hour > 0))
+      found.error("O2070", fmt::format("the price of `{}` is not known", machine.system->name))
+          .hint("take another `--goal`, or a system's file with a price");
+  }
+  found.throw_if_errors();
+  const serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget,
+                                            {static_cast<std::size_t>(r.top), r.limits.threads});
+  out.best = optimum.best;
+  out.certificate = optimum.certificate;
+  out.ended_early = !optimum.finished;
+  if (r.pools) search_pools(r, model, space, budget, out);
+  if (out.best.empty() && out.ended_early)
+    out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
+        .hint("raise `--time-limit`");
+  else if (out.best.empty())
+    refuse(r, model, space, optimum, out.load);
+  else if (!r.why.empty())
+    out.forced = forced(r, model, space, budget, out);
+}
+
+void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
+              const base::Budget& budget, ServedAnswer& out) {
   const Deployment d = completed(out.first().deployment);
   const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory);
   const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
@@ -278,7 +227,7 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const cl
                fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
                "`--requests 100000` simulates fewer, or leave `--simulate` out");
   const std::vector<serving::Request> drawn =
-      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed)
+      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
                         : std::vector<serving::Request>();
   const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
   base::Diagnostics found;
@@ -287,7 +236,7 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const cl
     found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
         .hint("leave `--prefix-hit` or `--simulate` out");
   found.throw_if_errors();
-  const serving::StepModel steps(model, system, d, operators);
+  const serving::StepModel steps(model, *machine.system, d, *machine.operators);
   serving::Simulation simulated =
       serving::simulate(steps, limits, requests, {serving::Router::kRoundRobin, users, &budget});
   if (simulated.finished)
@@ -312,55 +261,28 @@ ServedAnswer serve(const ServeRequest& r) {
   out.warnings.append(file.diagnostics);
   out.inputs.push_back(base::file_input(*file.file));
   out.inputs.insert(out.inputs.end(), file.ignored.begin(), file.ignored.end());
-  const SystemReading reading = read_system(catalogue, r.system);
-  out.warnings.append(reading.warnings);
-  out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
+  const Systems systems(r, catalogue, out);
   std::sort(out.inputs.begin(), out.inputs.end());
   const serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
   out.limits = {r.ttft_limit, r.tpot_limit};
-  warn_of_length(model, out);
-  out.system = reading.system.name;
-  const serving::ServedRoofline operators(reading.system.accelerator);
-  if (r.prefill) {
-    serve_by_pools(r, model, reading.system, operators, out);
-    out.expected_error = error_of(model, reading.system);
-    out.launch = launch_command(r.model, out);
-    warn_of_queue(out);
-    return out;
-  }
-  const Count most = r.gpus.value_or(reading.system.max_gpus);
-  const serving::Space space = space_of(r, model, {&reading.system, &operators, most});
-  base::Diagnostics found;
-  if (is_one(space)) check(model, only(space), found);
-  if (!(reading.system.accelerator.peak(space.base.precision) > 0))
-    found
-        .error("O2070", fmt::format("`{}` does not compute in {}", reading.system.accelerator.name,
-                                    machine::name(space.base.precision)))
-        .hint("take another `--precision`");
-  found.throw_if_errors();
   out.goal = r.goal.value_or(r.rate ? serving::Goal::kAccelerators : serving::Goal::kTokensPerAccelerator);
-  if (out.goal == serving::Goal::kUsdPerMillionTokens && !(reading.system.price_per_gpu_hour > 0))
-    base::fail("O2070", fmt::format("the price of `{}` is not known", r.system), {},
-               "take another `--goal`, or a system's file with a price");
+  warn_of_length(model, out);
   const base::Budget budget(r.limits);
-  const serving::Optimum optimum = optimize(model, space, out.goal, {r.ttft_limit, r.tpot_limit}, out.load, budget,
-                                            {static_cast<std::size_t>(r.top), r.limits.threads});
-  if (optimum.best.empty() && !optimum.finished) {
-    out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
-        .hint("raise `--time-limit`");
-    out.ended_early = true;
-    return out;
-  }
-  if (optimum.best.empty()) refuse(r, model, space, optimum, out.load);
-  out.best = optimum.best;
-  out.certificate = optimum.certificate;
-  out.ended_early = !optimum.finished;
-  out.expected_error = error_of(model, reading.system);
+  const std::vector<serving::Machine> machines = systems.machines(r);
+  if (r.prefill)
+    serve_by_pools(r, model, machines.front(), out);
+  else
+    search(r, model, machines, budget, out);
+  if (out.best.empty()) return out;
+  const serving::Machine& machine = machines[out.first().machine];
+  out.system = machine.system->name;
+  out.expected_error = error_of(catalogue, model, *machine.system, out);
+  if (!r.measurements.empty()) out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.launch = launch_command(r.model, out);
   if (r.simulate) {
     try {
-      simulate(r, model, reading.system, operators, budget, out);
+      simulate(r, model, machine, budget, out);
     } catch (const std::bad_alloc&) {
       base::fail("O2075", "the memory does not suffice for a simulation of so many requests", {},
                  "simulate fewer: `--requests 100000`");
@@ -368,6 +290,18 @@ ServedAnswer serve(const ServeRequest& r) {
   }
   warn_of_queue(out);
   return out;
+}
+
+ServedAnswer serve_or_refuse(const ServeRequest& request) {
+  try {
+    return serve(request);
+  } catch (const base::InputError& error) {
+    const std::string& code = error.diagnostics.front().code;
+    if (code != "O2076" && code != "O2077" && code != "O2078") throw;
+    ServedAnswer out;
+    for (const base::Diagnostic& diagnostic : error.diagnostics) out.refused.add(diagnostic);
+    return out;
+  }
 }
 
 }  // namespace orrery::verbs

@@ -11,4 +11,7 @@ namespace orrery::verbs {
 // where requests come faster than they can be served.
 ServedAnswer serve(const ServeRequest& request);
 
+// The same; O2076 to O2078 are `refused` of the answer: no.
+ServedAnswer serve_or_refuse(const ServeRequest& request);
+
 }  // namespace orrery::verbs

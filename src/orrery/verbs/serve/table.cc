@@ -22,6 +22,7 @@ std::string plan(const Deployment& d) {
   if (d.pp > 1) out += fmt::format(" x pp {}", d.pp);
   if (d.dp > 1) out += fmt::format(" x dp {}", d.dp);
   if (d.ep > 1) out += fmt::format(", experts {} ways", d.ep);
+  if (d.drafted > 0) out += fmt::format(", {} guessed, {:g} % accepted", d.drafted, d.acceptance * 100);
   return out;
 }
 
@@ -41,13 +42,16 @@ std::string within(double share) {
   return fmt::format("{:.0f} %", share * 100);
 }
 
-std::string list(const std::vector<Found>& best) {
+std::string list(const ServedAnswer& answer) {
+  const std::vector<Found>& best = answer.best;
+  const bool several = answer.systems.size() > 1;
   Table table;
   table.header = {"", "deployment", "accelerators", "between tokens", "first token", "tokens/s each", "USD a million"};
   table.left_columns = {1};
   for (std::size_t i = 0; i < best.size(); ++i) {
     const Service& s = best[i].service;
-    table.rows.push_back({std::to_string(i + 1), plan(best[i].deployment),
+    table.rows.push_back({std::to_string(i + 1),
+                          plan(best[i].deployment) + (several ? " on " + answer.systems[best[i].machine] : ""),
                           std::to_string(best[i].deployment.accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
                           fmt::format("{:.4g}", s.per_accelerator),
                           s.usd_per_million_tokens > 0 ? fmt::format("{:.3g}", s.usd_per_million_tokens) : "-"});
@@ -57,6 +61,36 @@ std::string list(const std::vector<Found>& best) {
 
 }  // namespace
 
+// What a forced degree costs.
+std::string why(const ForcedDeployment& forced, const Found& best) {
+  if (!forced.best) return fmt::format("with {} there is no deployment: {}\n", forced.choice, forced.reason);
+  const Found& made = *forced.best;
+  if (made.deployment == best.deployment) return fmt::format("with {}: the best has it\n", forced.choice);
+  std::string out = fmt::format("with {}: {}\n", forced.choice, plan(made.deployment));
+  const auto line = [&](const char* what, double is, double was) {
+    if (is > 0 && was > 0)
+      out += fmt::format("  {:<22}{:.4g} instead of {:.4g}, {:+.1f} %\n", what, is, was, 100 * (is / was - 1));
+  };
+  line("accelerators", static_cast<double>(made.deployment.accelerators()),
+       static_cast<double>(best.deployment.accelerators()));
+  line("ms between tokens", made.service.tpot * 1e3, best.service.tpot * 1e3);
+  line("ms first token", made.service.ttft.mean * 1e3, best.service.ttft.mean * 1e3);
+  line("tokens/s each", made.service.per_accelerator, best.service.per_accelerator);
+  line("USD a million", made.service.usd_per_million_tokens, best.service.usd_per_million_tokens);
+  const serving::StepCost &now = made.service.step, &before = best.service.step;
+  using Part = double serving::StepCost::*;
+  static constexpr std::pair<const char*, Part> kParts[] = {
+      {"products", &serving::StepCost::products}, {"attention", &serving::StepCost::attention},
+      {"experts", &serving::StepCost::experts},   {"communication", &serving::StepCost::communication},
+      {"between", &serving::StepCost::others},    {"host", &serving::StepCost::host}};
+  out += "  of a step that decodes, ms:";
+  for (const auto& [name, part] : kParts)
+    if (now.*part > 0 || before.*part > 0)
+      out += fmt::format(" {} {:.3g} instead of {:.3g};", name, now.*part * 1e3, before.*part * 1e3);
+  out.back() = '\n';
+  return out;
+}
+
 std::string serve_table(const ServedAnswer& a) {
   const Deployment d = completed(a.first().deployment);
   const Service& s = a.first().service;
@@ -65,14 +99,16 @@ std::string serve_table(const ServedAnswer& a) {
                                 serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
                                 a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
                                 machine::name(d.precision));
-  out += line("between tokens", s.tpot > 0 ? fmt::format("{} (two of three such runs within {})", seconds(s.tpot),
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
+                                                         a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
                                            : "-, answers have one token");
   const std::string percentiles =
       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "";
-  const std::string band = a.is_crowded() ? "at least, bursts wait longer" : "within " + within(a.expected_error.ttft);
+  const std::string band = a.is_crowded() ? "roughly: bursts decide" : "within " + within(a.expected_error.ttft);
   out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
-  if (!a.expected_error.measured) out += line("", "nothing like it was measured: errors are those of few other runs");
+  if (!a.expected_error.measured)
+    out += line("", fmt::format("nothing like it was measured: errors are widened, of {}", a.expected_error.of));
   out += line("request", seconds(s.e2e));
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
@@ -106,7 +142,8 @@ std::string serve_table(const ServedAnswer& a) {
   }
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));
-  if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a.best);
+  if (a.forced) out += "\n" + why(*a.forced, a.first());
+  if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a);
   return out;
 }
 

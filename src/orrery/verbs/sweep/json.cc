@@ -83,7 +83,8 @@ Record<PointJson> point_record() {
       {"area_um2", "Area of the chip, in um^2.", of(Figure::kArea)},
       {"seconds", "Time of the workload, in seconds; for `train` of an iteration, or of all tokens with `--tokens`.",
        of(Figure::kSeconds)},
-      {"dollars", "Cost of the run (`train`) or of the system (`place`), in dollars.", of(Figure::kDollars)},
+      {"dollars", "Cost of the run (`train`), of the system (`place`), or of a million tokens (`serve`), in dollars.",
+       of(Figure::kDollars)},
       {"power_w", "Power: energy over seconds, in W.", of(Figure::kPower)},
       {"layers", "The results that the point is made of, by name; empty for pruned points.",
        [](const PointJson& p) {

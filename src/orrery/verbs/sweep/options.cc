@@ -20,6 +20,7 @@
 #include "orrery/verbs/energy/options.h"
 #include "orrery/verbs/map/options.h"
 #include "orrery/verbs/place/options.h"
+#include "orrery/verbs/serve/options.h"
 #include "orrery/verbs/sparse/simulate/options.h"
 #include "orrery/verbs/sweep/points/arguments.h"
 #include "orrery/verbs/sweep/points/build.h"
@@ -50,6 +51,7 @@ constexpr SweptVerb kSwept[] = {
     {"energy", [](const Arguments& a) -> sweep::Request { return energy_request(a); }, run_energy},
     {"train", [](const Arguments& a) -> sweep::Request { return train_request(a); }, run_train},
     {"place", [](const Arguments& a) -> sweep::Request { return place_request(a); }, run_place},
+    {"serve", [](const Arguments& a) -> sweep::Request { return serve_request(a); }, run_serve},
     {"sparse simulate", [](const Arguments& a) -> sweep::Request { return simulate_request(a); }, run_sparse_simulate},
     {"tune select", [](const Arguments& a) -> sweep::Request { return select_request(a); }, run_tune_select},
 };

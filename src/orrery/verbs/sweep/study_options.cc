@@ -289,9 +289,9 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
   CommandLine line("sweep", "Ask one verb many times while fields of the question vary, and store every answer",
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
-  line.words(
-      "ARGUMENTS", words,
-      "map (default), energy, train, place, sparse simulate or tune select, with its own options; or a study document");
+  line.words("ARGUMENTS", words,
+             "map (default), energy, train, place, serve, sparse simulate or tune select, with its own options; or a "
+             "study document");
   declare_study(line, given);
   declare_configurations(line, out, given);
   declare_run(line, out, given);

@@ -9,6 +9,7 @@
 #include "orrery/verbs/validate/collectives_table.h"
 #include "orrery/verbs/validate/optima_table.h"
 #include "orrery/verbs/validate/run.h"
+#include "orrery/verbs/validate/served_runs_table.h"
 #include "orrery/verbs/validate/table.h"
 
 namespace orrery::verbs {
@@ -62,6 +63,14 @@ int compare_collectives(const Options& options, const Console& console) {
            [&](const Sets& sets) { return table_of(sets, collectives_points, collectives_summary, options.all); }});
 }
 
+int compare_served(const Options& options, const Console& console) {
+  using Sets = std::vector<ServedSet>;
+  return run_verb<Sets>(
+      console, {.answer = [&](Run&) { return validate_serving(catalogue_directory(), options.sets); },
+                .document = validate_serve_document,
+                .table = [&](const Sets& sets) { return table_of(sets, served_points, served_summary, options.all); }});
+}
+
 int compare_optima(const Options& options, const Console& console) {
   return run_verb<FoundOptima>(console, {.answer =
                                              [&](Run& run) {
@@ -81,22 +90,23 @@ int run_validate(const Arguments& arguments, Console& console) {
       "validate",
       "Predictions against published and measured runs and collectives: the error of every point and set, worst first",
       "orrery validate train --all");
-  line.word("SUBJECT", options.subject, "What is predicted: train, collectives, or optima: searched plans");
-  line.words("SETS", options.sets, "Only these tables of catalog/validation, or of catalog/collectives");
+  line.word("SUBJECT", options.subject, "What is predicted: train, serve, collectives, or optima: searched plans");
+  line.words("SETS", options.sets, "Only these tables of catalog/validation, catalog/serving or catalog/collectives");
   line.toggle("--all", options.all, "Every point, not only the worst of each set");
   line.toggle("--groups", options.groups,
               "Of train: errors by table, accelerator, software, precision, layers and size, in place of points");
   line.pictures();
   if (!line.read(arguments, console)) return kDone;
-  const std::vector<std::string> subjects = {"train", "collectives", "optima"};
+  const std::vector<std::string> subjects = {"train", "collectives", "optima", "serve"};
   if (options.subject == subjects[0]) return compare_runs(options, console);
   if (options.subject == subjects[1]) return compare_collectives(options, console);
   if (options.subject == subjects[2]) return compare_optima(options, console);
+  if (options.subject == subjects[3]) return compare_served(options, console);
   if (options.subject.empty())
     base::fail("O1360", "what is to be held to measurements must be said", {},
-               "subjects are: train (runs), collectives, optima; `orrery validate train`");
+               "subjects are: train (runs), serve, collectives, optima; `orrery validate train`");
   base::fail("O1360", fmt::format("`{}` is nothing that Orrery can hold to measurements", options.subject), {},
-             base::did_you_mean(options.subject, subjects, "subjects are: train, collectives, optima"));
+             base::did_you_mean(options.subject, subjects, "subjects are: train, serve, collectives, optima"));
 }
 
 }  // namespace orrery::verbs

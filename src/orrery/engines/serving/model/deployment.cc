@@ -30,6 +30,12 @@ Deployment completed(Deployment d) {
   return d;
 }
 
+double Deployment::tokens_per_step() const {
+  double sum = 1, all = 1;  // of the first i guesses
+  for (base::Count i = 0; i < drafted; ++i) sum += all *= acceptance;
+  return sum;
+}
+
 void check(const Deployment& d, base::Diagnostics& found) {
   const auto positive = [&](const char* name, base::Count value) {
     if (value < 1) found.error("O2070", fmt::format("`{}` must be at least 1, but is {}", name, value));
@@ -40,6 +46,9 @@ void check(const Deployment& d, base::Diagnostics& found) {
   positive("ep", d.ep);
   positive("dp", d.dp);
   if (found.has_errors()) return;
+  if (d.engine == Engine::kVllm && d.drafted > 0 && d.pp > 1)
+    found.error("O2070", fmt::format("vllm guesses no tokens where a model is cut into stages: pp = {}", d.pp))
+        .hint("`--pp 1`, or leave `--speculate` out");
   if (d.tp * d.dp % d.ep != 0)
     found
         .error("O2070", fmt::format("experts cannot be spread {} ways over tp x dp = {} x {} = {} accelerators", d.ep,

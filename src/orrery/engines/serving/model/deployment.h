@@ -42,11 +42,16 @@ struct Deployment {
   base::Count max_batched_tokens = 0;  // of a step of a group
   base::Count context = 0;             // the longest sequence that the engine accepts; 0: what the load needs
   bool graphs = true;                  // steps that only decode are launched at once
-  double imbalance = 1.2;              // tokens of the busiest rank of experts over their mean, where they are spread
+  base::Count drafted = 0;  // tokens that a step guesses of each decoding sequence, and reads beside the known one
+  double acceptance = 0;    // of a guess that follows accepted ones
+  double imbalance = 1.2;   // tokens of the busiest rank of experts over their mean, where they are spread
 
   base::Count group() const { return tp * pp * dp; }
   base::Count accelerators() const { return replicas * group(); }
   base::Count expert_tp() const { return tp * dp / ep; }
+
+  base::Count queries() const { return 1 + drafted; }  // of a decoding sequence in a step
+  double tokens_per_step() const;                      // that it goes on by, on average
 
   bool operator==(const Deployment&) const = default;
 };

@@ -22,9 +22,8 @@
 //   users      at most R run, R = min(max_sequences, blocks / blocks of a request); the others wait, and what they wait
 //              is R's throughput on them. A request holds its longest where all are at one point of their lives, its
 //              prompt and half of its output where they are spread
-//   arrivals   u solves u = rate x (N s), from below; waiting is half a step (its residue) and an M/D/1 queue before
-//   the
-//              share of the budget that prompts have. Beyond the rate that R users reach the queue grows: not stable
+//   arrivals   u solves u = rate x (N s), from below, where a request finds u others; waiting: waiting.h. Beyond the
+//              rate that R users reach the queue grows: not stable
 //
 // Cost: some 5 evaluations of a step for users, 30 for arrivals.
 #include "orrery/engines/serving/model/evaluate.h"
@@ -33,6 +32,7 @@
 #include <cmath>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/engines/serving/model/waiting.h"
 
 namespace orrery::serving {
 namespace {
@@ -48,7 +48,6 @@ struct Cycle {
   double tpot = 0;
   double mixed_seconds = 0, mean_seconds = 0;  // of a step
   double share = 0;                            // of the steps: those with prompts
-  double budget_used = 0;                      // share of the tokens that steps have for prompts
 };
 
 class Cycles {
@@ -59,6 +58,8 @@ class Cycles {
         prompt_(load.prompt.average()),
         fresh_(std::max(1.0, prompt_ * (1 - load.prefix_hit))),
         output_(load.output.average()),
+        further_((output_ - 1) / d_.tokens_per_step()),
+        queries_(static_cast<double>(d_.queries())),
         together_(load.concurrency && !load.prompt.varies() && !load.output.varies()) {}
 
   double prompt() const { return prompt_; }
@@ -72,6 +73,36 @@ class Cycles {
     out.users = users;
     out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
     out.mixed_seconds *= stages, out.mean_seconds *= stages;
+    return out;
+  }
+
+  // How prompts queue where requests come at `rate` and `users` run, of each microbatch.
+  PromptQueue queue(double rate, double users, double variation) const {
+    const double stages = static_cast<double>(d_.pp), u = users / stages;
+    const bool mixes = rules(d_.engine).mixes;
+    const double room = std::max(1.0, static_cast<double>(d_.max_batched_tokens) - (mixes ? u * queries_ : 0));
+    const double beside = mixes ? u : 0;
+    PromptQueue out;
+    out.rate = rate / stages;
+    out.variation = variation;
+    out.batch = room / fresh_;
+    const double pure = steps_.seconds(work(0, std::max(1.0, u)));
+    out.pure = stages * pure * std::min(1.0, u);
+    if (out.batch < 1) {
+      out.first = out.full = u < 1 ? stages * alone() : stages * steps_.seconds(work(out.batch, beside)) / out.batch;
+      return out;
+    }
+    const auto seconds = [&](double prompts) { return stages * steps_.seconds(work(prompts, beside)); };
+    out.first = u < 1 ? stages * alone() : seconds(1);
+    const double base = mixes ? stages * pure * std::min(1.0, u) : 0;
+    // Prompts of a step that one comes to see beside its own.
+    double together = 1;
+    for (int i = 0; i < 3; ++i) {
+      out.prompt = std::max(0.0, seconds(together) - base) / together;
+      const double load = std::min(0.99, out.rate * out.prompt);
+      together = std::clamp(1 + out.rate * out.pure / (1 - load), 1.0, out.batch);
+    }
+    out.full = seconds(out.batch);
     return out;
   }
 
@@ -112,25 +143,25 @@ class Cycles {
     Cycle out;
     if (u <= 1) {
       out.ttft = out.first_ttft = alone();
-      out.tpot = output_ > 1 ? steps_.seconds(work(0, 1)) : 0;
+      out.tpot = output_ > 1 ? steps_.seconds(work(0, 1)) * further_ / (output_ - 1) : 0;
       out.seconds = out.ttft + (output_ - 1) * out.tpot;
       out.mixed_seconds = out.ttft, out.mean_seconds = std::max(out.tpot, 0.0);
       return out;
     }
     const double budget = static_cast<double>(d_.max_batched_tokens);
     const bool mixes = rules(d_.engine).mixes;
-    const double spare = std::max(1.0, budget - (mixes ? u : 0));
+    const double spare = std::max(1.0, budget - (mixes ? u * queries_ : 0));
     const double most = mixes ? spare / std::max(1.0, fresh_ - 1) : spare / fresh_;  // requests that a step can begin
     const double first = std::max(1.0, 1 / most);                                    // steps until the first token
-    double steps = output_ - 1 + (mixes ? first : 0);
+    double steps = further_ + (mixes ? first : 0);
     const double begun = u / std::max(1.0, steps);  // in a step, on average
     double g = std::min({u, most, together_ ? u : begun / (1 - std::exp(-begun))});
     double share = begun / g;  // of the steps: those with prompts
     if (mixes && share > 1) {
-      g = budget / (fresh_ + output_);
+      g = budget / (fresh_ + (further_ + 1) * queries_);
       steps = u / g, share = 1;
     }
-    const double decoding = share >= 1 && mixes ? g * output_ : u - std::min(g, u);
+    const double decoding = share >= 1 && mixes ? g * (further_ + 1) : u - std::min(g, u);
     out.mixed_seconds = steps_.seconds(work(g, mixes ? decoding : 0));
     const double pure = share < 1 || !mixes ? steps_.seconds(work(0, u)) : 0;
     const double reading = mixes ? steps * share : u / g;  // steps with prompts
@@ -138,8 +169,7 @@ class Cycles {
     out.seconds = reading * out.mixed_seconds + rest * pure;
     out.mean_seconds = out.seconds / (reading + rest);
     // What decodes passes through steps with prompts as often as they come, its own apart.
-    out.ttft =
-        share >= 1 && mixes ? std::max(first, steps - (output_ - 1)) * out.mixed_seconds : first * out.mixed_seconds;
+    out.ttft = share >= 1 && mixes ? std::max(first, steps - further_) * out.mixed_seconds : first * out.mixed_seconds;
     out.first_ttft = out.mixed_seconds * (first + std::max(1.0, u * fresh_ / budget)) / 2;
     out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     if (!mixes && together_) {
@@ -148,17 +178,19 @@ class Cycles {
     }
     if (!(output_ > 1)) out.ttft = out.seconds;  // nothing follows
     out.share = std::min(1.0, share);
-    out.budget_used = std::min(1.0, begun / most);
     return out;
   }
 
   const StepModel& steps_;
   const Deployment& d_;
   double prompt_, fresh_, output_;
+  double further_;  // steps after the first token
+  double queries_;  // of a decoding sequence in a step
   bool together_;
 };
 
-// Requests come at `rate` to a group in which at most `most` run.
+// Requests come at `rate` to a group in which at most `most` run. Each finds as many others as run on average, and they
+// go on as if they were one more.
 Cycle arrivals(const Cycles& cycles, double rate, double most) {
   double users = 0;
   Cycle cycle = cycles.of(1);
@@ -166,22 +198,13 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
     const double next = std::min(most, rate * cycle.seconds);
     if (std::abs(next - users) <= 1e-6 * next) break;
     users = next;
-    cycle = cycles.of(users);
+    cycle = cycles.of(std::min(most, users + 1));
   }
   cycle.users = users;
   return cycle;
 }
 
 }  // namespace
-
-FirstToken first_token(double base, double wait, double busy) {
-  FirstToken out;
-  out.mean = base + wait;
-  if (!(busy > 0) || !(wait > 0)) return {base + wait, base + wait, base + wait};
-  out.p50 = base + std::max(0.0, wait / busy * std::log(2 * busy));
-  out.p99 = base + std::max(0.0, wait / busy * std::log(100 * busy));
-  return out;
-}
 
 void add_prices(const cluster::System& system, double accelerators, Service& out) {
   const double tokens = out.output_tokens_per_s;
@@ -221,26 +244,26 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   for (double users = 1; users < most; users *= 2)
     out.capacity = std::max(out.capacity, groups * users / cycles.of(users).seconds);
   Cycle cycle;
-  double wait = 0, busy = 0, each = 0;  // requests a second
+  double each = 0;  // requests a second
   if (load.concurrency) {
     const double active = std::min(groups, *load.concurrency), users = *load.concurrency / active;
     out.stable = true;
     cycle = users >= most ? full : cycles.of(users);
     each = cycle.users / cycle.seconds;
-    wait = std::max(0.0, users - most) / each;
-    out.ttft.mean = cycle.ttft + wait;
+    out.ttft.mean = cycle.ttft + std::max(0.0, users - most) / each;
     if (load.waves > 0) out.ttft.mean += (cycle.first_ttft - cycle.ttft) / load.waves;
     each *= active;
   } else {
     out.stable = *load.rate < out.capacity;
     if (!out.stable) return out;
     cycle = arrivals(cycles, *load.rate / groups, most);
-    busy = cycle.budget_used;
-    // The rest of the step in which a request comes, as often as one runs, and those before it.
-    const double runs = std::min(1.0, cycle.users);
-    wait = runs * cycle.mean_seconds / 2 + busy / (2 * (1 - std::min(busy, 0.999))) * cycle.mixed_seconds;
-    out.ttft = first_token(cycle.ttft, wait, std::max(busy, runs));
-    if (*load.rate > kBurstless * out.capacity) out.ttft.p50 = out.ttft.p99 = 0;
+    const double rate = *load.rate / groups, running = cycle.users;
+    Spread first = first_token(cycles.queue(rate, running, load.variation()));
+    // How much longer requests stay where more run.
+    const double near = cycles.of(std::max(1.0, 0.95 * running)).seconds;
+    const double elasticity = running > 1 ? (1 - near / cycle.seconds) / 0.05 : 0;
+    add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrival_variation, first);
+    out.ttft = percentiles(first);
     each = *load.rate;
   }
   out.tpot = cycle.tpot;

@@ -38,11 +38,6 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
 
 // What evaluate() and its like for pools (pools.h) share.
 
-// Beyond this share of the capacity bursts queue, of which the closed form knows no percentiles.
-inline constexpr double kBurstless = 0.5;
-
-// Of requests that take `base` and wait besides, exponentially where there is any wait: the share `busy` of them.
-FirstToken first_token(double base, double wait, double busy);
 // What follows from the tokens/s: shares of accelerators, price, energy.
 void add_prices(const cluster::System& system, double accelerators, Service& out);
 

@@ -36,7 +36,7 @@ constexpr Count kStateRounding = 16;
 // Bytes that a token leaves in a layer, on a rank.
 double token_bytes(const ServedLayers& kind, const Deployment& d) {
   const double width = machine::bytes_per_element(d.cache_precision);
-  if (kind.latent > 0) return static_cast<double>(kind.latent) * width;
+  if (kind.latent > 0) return static_cast<double>(kind.latent_cached()) * width;
   const Count heads = base::ceil_divide(kind.kv_heads, d.tp);
   return static_cast<double>(heads * (kind.key_width + kind.value_width)) * width;
 }

@@ -42,6 +42,31 @@ double Lengths::average() const {
   return mean;
 }
 
+double Lengths::variation() const {
+  const double center = average();
+  switch (kind) {
+    case Kind::kUniform: {
+      const double width = static_cast<double>(most) - static_cast<double>(least) + 1;
+      return (width * width - 1) / 12 / (center * center);
+    }
+    case Kind::kLogNormal:
+      return deviation * deviation / (mean * mean);
+    case Kind::kEmpirical: {
+      double sum = 0;
+      for (const base::Count each : samples)
+        sum += (static_cast<double>(each) - center) * (static_cast<double>(each) - center);
+      return sum / static_cast<double>(samples.size()) / (center * center);
+    }
+    case Kind::kConstant:
+      break;
+  }
+  return 0;
+}
+
+double Load::variation() const {
+  return arrival_variation + prompt.variation();
+}
+
 base::Count Lengths::draw(base::SplitMix& random) const {
   switch (kind) {
     case Kind::kUniform:

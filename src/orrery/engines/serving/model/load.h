@@ -21,6 +21,7 @@ struct Lengths {
 
   static Lengths constant(base::Count tokens);
   double average() const;
+  double variation() const;  // squared coefficient of variation
   bool varies() const { return kind != Kind::kConstant; }
   base::Count draw(base::SplitMix& random) const;
 };
@@ -32,6 +33,10 @@ struct Load {
   std::optional<double> rate;         // requests a second that come at random (Poisson)
   double waves = 0;                   // requests that each user sends, all users at once first; 0: without end
   double prefix_hit = 0;              // share of prompts' tokens that caches have, in [0, 1)
+  double arrival_variation = 1;       // squared coefficient of variation of the times between arrivals; Poisson: 1
+
+  // That of arrivals and of prompts' lengths, added up.
+  double variation() const;
 };
 
 // O2074.

@@ -1,8 +1,6 @@
 // The slower pool governs. With X requests a second,
 //
-//   prompts    a group reads B / I prompts in a step, which bounds X; a request alone takes t, and waits for t / groups
-//   in
-//              an M/D/1 queue
+//   prompts    a group reads B / I prompts in a step, which bounds X; a request alone takes t, and queues (waiting.h)
 //   transfer   all keys and values of the prompt, after it has been read
 //   decoding   R = X (O - 1) s(R / groups) sequences at once, s the step that decodes; R at most what blocks and
 //              max_sequences allow
@@ -19,6 +17,7 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/model/waiting.h"
 
 namespace orrery::serving {
 namespace {
@@ -29,8 +28,10 @@ constexpr int kBisections = 40;
 
 // The pool that reads prompts.
 struct PromptPool {
-  double alone = 0;  // seconds of a request by itself
-  double most = 0;   // requests a second
+  double alone = 0;    // seconds of a request by itself
+  double each = 0;     // of one among as many as a step takes, on a stage
+  Count together = 1;  // those
+  double most = 0;     // requests a second
   double groups = 1;
 };
 
@@ -47,10 +48,11 @@ PromptPool prompt_pool(const StepModel& steps, const Load& load) {
     left -= now;
   }
   // As many in a step as its budget allows.
-  const Count together = std::max<Count>(1, d.max_batched_tokens / fresh);
+  const Count together = out.together = std::max<Count>(1, d.max_batched_tokens / fresh);
   StepWork full;
   for (Count i = 0; i < together; ++i) full.add_prompt(fresh, prompt - fresh, true);
   const double batch = together > 1 ? steps.seconds(full) / static_cast<double>(together) : out.alone;
+  out.each = batch;
   out.groups = static_cast<double>(d.replicas * d.dp);
   out.most = out.groups / std::min(batch, out.alone);
   out.alone *= static_cast<double>(d.pp);
@@ -81,7 +83,7 @@ class DecodingPool {
     work.decode_context = static_cast<double>(work.decodes) * context_;
     return steps_.cost(work);
   }
-  double tpot(double running) const { return stages_ * step(running).seconds; }
+  double tpot(double running) const { return stages_ * step(running).seconds / steps_.deployment().tokens_per_step(); }
   // Requests a second that keep so many running.
   double rate(double running) const { return running / (std::max(1.0, output_ - 1) * tpot(running)); }
   // The least that run at such a rate.
@@ -106,7 +108,7 @@ double transfer_seconds(const ServedModel& model, const cluster::System& system,
   double bytes = 0;
   for (const ServedLayers& kind : model.kinds) {
     const double tokens = static_cast<double>(kind.span > 0 ? std::min(prompt, kind.span) : prompt);
-    const double token = kind.latent > 0 ? static_cast<double>(kind.latent)
+    const double token = kind.latent > 0 ? static_cast<double>(kind.latent_cached())
                                          : static_cast<double>(kind.kv_heads * (kind.key_width + kind.value_width));
     bytes += static_cast<double>(kind.layers) * (tokens * token + kind.state) *
              machine::bytes_per_element(from.cache_precision);
@@ -137,10 +139,18 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.capacity = std::min(prompts.most, decoding.rate(decoding.most()));
   const double transfer = transfer_seconds(model, system, p, prompt);
   const auto base = [&](double running) { return prompts.alone + transfer + decoding.tpot(running); };
-  const auto wait = [&](double rate) {
-    const double busy = std::min(0.999, rate / prompts.most);
-    return busy / (2 * (1 - busy)) * prompts.alone / prompts.groups;
+  // A pool of prompts has no other steps; a group's share of the rate queues for a step after the other.
+  const auto first = [&](double rate) {
+    PromptQueue queue;
+    queue.rate = rate / prompts.groups;
+    queue.variation = load.variation();
+    queue.batch = prompts.together > 1 ? static_cast<double>(prompts.together) : 0.5;
+    queue.first = prompts.alone;
+    queue.prompt = prompts.each;
+    queue.full = prompts.together > 1 ? prompts.each * queue.batch : prompts.each;
+    return first_token(queue);
   };
+  const auto wait = [&](double rate) { return first(rate).mean; };
   double rate = 0;
   if (load.concurrency) {
     out.stable = true;
@@ -159,8 +169,9 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     out.stable = rate < out.capacity;
     if (!out.stable) return out;
     out.running = decoding.running(rate);
-    out.ttft = first_token(base(out.running), wait(rate), rate / prompts.most);
-    if (rate > kBurstless * out.capacity) out.ttft.p50 = out.ttft.p99 = 0;
+    Spread spread = first(rate);
+    spread.least += transfer + decoding.tpot(out.running);
+    out.ttft = percentiles(spread);
   }
   out.step = decoding.step(out.running);
   out.tpot = load.output.average() > 1 ? decoding.tpot(out.running) : 0;

@@ -2,7 +2,8 @@
 // name: queries, keys and values, the first products of networks and what reads a latent are divided by columns, those
 // that lead back to the stream by rows, routers and what makes latents are whole on every rank. Of latent attention,
 // keys and values are never expanded for decoding sequences: queries are multiplied into the latent's space, which
-// costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase.
+// costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase. Indexes are
+// whole on every rank, as are the projections to experts' latents.
 #include "orrery/engines/serving/model/served_model.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace {
 using base::Count;
 
 Cut cut_of(const std::string& name) {
+  if (name.starts_with("index-") || name.starts_with("expert-latent")) return Cut::kNone;
   if (name == "router" || name == "shared-gate" || name == "Q-down" || name == "KV-down") return Cut::kNone;
   if (name == "Out" || name.ends_with("FF2")) return Cut::kRows;
   return Cut::kColumns;
@@ -31,6 +33,10 @@ void add_attention(const workload::Attention& a, ServedLayers& out) {
   if (a.latent) {
     out.latent = a.latent->kv_rank + a.latent->rope_width;
     out.latent_value = a.latent->kv_rank;
+  }
+  if (a.index) {
+    out.picked = a.index->top_k;
+    if (a.index->own) out.index_heads = a.index->heads, out.index_width = a.index->width;
   }
 }
 
@@ -47,7 +53,7 @@ ServedLayers layers_of(const workload::Block& block, Count width) {
   if (experts != nullptr) {
     out.experts = experts->count;
     out.top_k = experts->top_k;
-    out.expert_in = width;
+    out.expert_in = experts->latent > 0 ? experts->latent : width;
     out.expert_up = (experts->expert.gated ? 2 : 1) * experts->expert.inner;
     out.expert_inner = experts->expert.inner;
   }
@@ -81,6 +87,23 @@ double bytes_of(const ServedMatrix& m, const Deployment& d) {
   return rows * (columns + static_cast<double>(kv)) * machine::bytes_per_element(d.precision);
 }
 
+// What peculiarities() names of a model and this engine prices all the same.
+std::vector<std::string> priced(const workload::Transformer& t) {
+  bool indexed = true, equal = true, gates = true;
+  for (const workload::Block& block : t.decoder().kinds) {
+    if (const auto* a = std::get_if<workload::Attention>(&block.mixer)) {
+      indexed = indexed && (!a->index || (a->latent && a->reach == workload::Reach::kAll && a->compressed == 1));
+      equal = equal && (!a->value_is_key || (a->matrices.empty() && a->compressed == 1));
+    }
+    for (const workload::Projection& extra : block.extra) gates = gates && extra.name == "layer-head-gate";
+  }
+  std::vector<std::string> out = {"experts that work on a latent"};
+  if (indexed) out.emplace_back("attention to keys that an index picks");
+  if (equal) out.emplace_back("values made of its keys");
+  if (gates) out.emplace_back("matrices of layers that belong to neither attention nor network");
+  return out;
+}
+
 constexpr double kSmallBytes = 2;  // of an element of norms, routers, tables and logits: they stay in 16 bits
 
 }  // namespace
@@ -94,8 +117,10 @@ ServedModel served(const workload::Transformer& t) {
   if (t.stacks.size() != 1 || !t.decoder().causal)
     found.error("O2071",
                 fmt::format("`{}` does not generate texts token by token: serving needs one causal decoder", t.name));
+  const std::vector<std::string> known = t.stacks.size() == 1 ? priced(t) : std::vector<std::string>();
   for (const std::string& what : workload::peculiarities(t))
-    found.error("O2071", fmt::format("`{}` has {}, which `serve` does not know", t.name, what));
+    if (std::find(known.begin(), known.end(), what) == known.end())
+      found.error("O2071", fmt::format("`{}` has {}, which `serve` does not know", t.name, what));
   found.throw_if_errors();
   ServedModel out;
   out.name = t.name;

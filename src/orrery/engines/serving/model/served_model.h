@@ -34,12 +34,17 @@ struct ServedLayers {
   base::Count span = 0;                        // tokens that a query sees at most; 0: all
   base::Count latent = 0;                      // elements of a token's latent, which all heads share; 0: none
   base::Count latent_value = 0;                // of them, those that values are made of
+  // Keys that a query attends to of a latent cache, by an index; 0: all. An index of its own scores every token: so
+  // many heads, one key of them all, cached beside the latent.
+  base::Count picked = 0, index_heads = 0, index_width = 0;
   // Experts; count 0: none.
   base::Count experts = 0, top_k = 1, expert_in = 0, expert_up = 0, expert_inner = 0;
   double state = 0;        // elements for a sequence: of a scan and of its convolution's window
   int parts = 2;           // each ends with an all-reduce among tensor ranks
   double small = 0;        // parameters on every rank: norms and the like
   double activations = 0;  // the most elements of a token between two operators
+
+  base::Count latent_cached() const { return latent + index_width; }  // elements of a token, where there is a latent
 };
 
 struct ServedModel {

@@ -44,6 +44,18 @@ struct StepModel::Sums {
   StepCost cost;
   double operators = 0;  // launched
   double cache_bytes = 0;
+
+  // Of so many layers: operators and caches are a layer's, costs are all of theirs.
+  void add(const Sums& of, double layers) {
+    operators += layers * of.operators;
+    cache_bytes += layers * of.cache_bytes;
+    cost.products += of.cost.products;
+    cost.attention += of.cost.attention;
+    cost.experts += of.cost.experts;
+    cost.communication += of.cost.communication;
+    cost.others += of.cost.others;
+    cost.bytes += of.cost.bytes;
+  }
 };
 
 void StepWork::add_prompt(Count tokens, Count context, bool ends) {
@@ -77,42 +89,68 @@ StepModel::StepModel(const ServedModel& model, const cluster::System& system, co
   }
 }
 
-double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& work, Sums& out) const {
-  if (kind.heads == 0) return 0;
+// An index scores every key, with one key of all its heads; `share` below 1: of queries that a causal mask holds.
+double StepModel::index_seconds(const ServedLayers& kind, Count sequences, Count queries, double keys,
+                                double share) const {
+  if (kind.index_heads == 0) return 0;
+  machine::Operator one = machine::Operator::of(
+      MatrixProduct{sequences, queries * kind.index_heads, whole(keys), kind.index_width, deployment_.cache_precision});
+  one.kind = machine::OperatorKind::kAttention;
+  one.share = share;
+  return operators_.cost(one).seconds;
+}
+
+// Of decoding sequences.
+double StepModel::cached_attention_seconds(const ServedLayers& kind, const StepWork& work, Count queries,
+                                           Sums& out) const {
   const Count heads = kind.heads / deployment_.tp;
   const Count kv_heads = kind.latent > 0 ? 1 : std::max<Count>(1, kind.kv_heads / deployment_.tp);
   const Count key = kind.latent > 0 ? kind.latent : kind.key_width;
   const Count value = kind.latent > 0 ? kind.latent_value : kind.value_width;
   const double stored = kind.latent > 0 ? static_cast<double>(key) : static_cast<double>(kv_heads * (key + value));
   const double width = machine::bytes_per_element(deployment_.cache_precision);
+  const double decodes = static_cast<double>(work.decodes), all = work.decode_context / decodes;
+  double context = kind.span > 0 ? std::min(static_cast<double>(kind.span), all) : all;
+  if (kind.picked > 0) context = std::min(static_cast<double>(kind.picked), context);
+  const double bytes = decodes * context * stored * width;
+  // One latent is key and value at once: what is read is half of what two caches would be.
+  machine::Operator one = machine::Operator::of(MatrixProduct{work.decodes * kv_heads, heads / kv_heads * queries,
+                                                              whole(context), key, deployment_.cache_precision});
+  one.kind = machine::OperatorKind::kAttention;
+  one.value_width = value;
+  const double seconds = operators_.cost(one).seconds;
+  out.cache_bytes += bytes + decodes * all * static_cast<double>(kind.index_width) * width;
+  ++out.operators;
+  return (kind.latent > 0 ? std::max(seconds / 2, operators_.memory_bound_seconds(bytes)) : seconds) +
+         index_seconds(kind, work.decodes, queries, all, 1);
+}
+
+double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& work, Count queries, Sums& out) const {
+  if (kind.heads == 0) return 0;
+  double seconds = work.decodes > 0 ? cached_attention_seconds(kind, work, queries, out) : 0;
+  if (work.prompt_tokens == 0) return seconds;
   const double span = kind.span > 0 ? static_cast<double>(kind.span) : INFINITY;
-  double seconds = 0;
-  if (work.decodes > 0) {
-    const double context = std::min(span, work.decode_context / static_cast<double>(work.decodes));
-    const double bytes = static_cast<double>(work.decodes) * context * stored * width;
-    // One latent is key and value at once: what is read is half of what two caches would be.
+  const double tokens = static_cast<double>(work.prompt_tokens);
+  const double seen = std::min(work.prompt_pairs / tokens, span);
+  const double keys = std::max(1.0, std::min(work.prompt_keys / static_cast<double>(work.prompts), seen * 2));
+  const auto read = [&](double pairs, double of, Count key, Count value) {
     machine::Operator one = machine::Operator::of(
-        MatrixProduct{work.decodes * kv_heads, heads / kv_heads, whole(context), key, deployment_.cache_precision});
+        MatrixProduct{kind.heads / deployment_.tp, work.prompt_tokens, whole(of), key, machine::Precision::kBf16});
     one.kind = machine::OperatorKind::kAttention;
     one.value_width = value;
-    const double all = operators_.cost(one).seconds;
-    seconds += kind.latent > 0 ? std::max(all / 2, operators_.memory_bound_seconds(bytes)) : all;
-    out.cache_bytes += bytes;
-    ++out.operators;
-  }
-  if (work.prompt_tokens > 0) {
-    const double tokens = static_cast<double>(work.prompt_tokens);
-    const double seen = std::min(work.prompt_pairs / tokens, span);
-    const double keys = std::max(1.0, std::min(work.prompt_keys / static_cast<double>(work.prompts), seen * 2));
-    machine::Operator one = machine::Operator::of(
-        MatrixProduct{heads, work.prompt_tokens, whole(keys), kind.key_width, machine::Precision::kBf16});
-    one.kind = machine::OperatorKind::kAttention;
-    one.value_width = kind.value_width;
-    one.share = std::min(1 - 1e-9, seen / keys);
-    seconds += operators_.cost(one).seconds;
-    out.cache_bytes += work.prompt_keys * stored * width;
-    ++out.operators;
-  }
+    one.share = std::min(1 - 1e-9, pairs / of);
+    return operators_.cost(one).seconds;
+  };
+  double least = read(seen, keys, kind.key_width, kind.value_width);
+  // Picked keys are read as latents, all of them as keys and values: the shorter is taken.
+  const double picked = static_cast<double>(kind.picked);
+  if (kind.picked > 0 && seen > picked) least = std::min(least, read(picked, picked, kind.latent, kind.latent_value));
+  seconds += least + index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys));
+  const double stored = kind.latent > 0 ? static_cast<double>(kind.latent_cached())
+                                        : static_cast<double>(std::max<Count>(1, kind.kv_heads / deployment_.tp) *
+                                                              (kind.key_width + kind.value_width));
+  out.cache_bytes += work.prompt_keys * stored * machine::bytes_per_element(deployment_.cache_precision);
+  ++out.operators;
   return seconds;
 }
 
@@ -120,7 +158,7 @@ double StepModel::attention_seconds(const StepWork& work) const {
   double seconds = 0;
   Sums unused;
   for (const ServedLayers& kind : model_.kinds)
-    seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, unused);
+    seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
   return seconds;
 }
 
@@ -156,9 +194,9 @@ void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layer
   }
 }
 
-void StepModel::add_layer(const ServedLayers& kind, const StepWork& work, Sums& out) const {
-  const double layers = static_cast<double>(kind.layers) * share_;
-  const Count tokens = work.tokens(), tp = deployment_.tp;
+void StepModel::add_layer(const ServedLayers& kind, double layers, const StepWork& work, Count queries,
+                          Sums& out) const {
+  const Count tokens = work.prompt_tokens + work.decodes * queries, tp = deployment_.tp;
   double products = 0;
   for (const ServedMatrix& m : kind.matrices) {
     const Count kv = base::ceil_divide(m.kv_heads, tp) * m.kv_width;
@@ -168,7 +206,7 @@ void StepModel::add_layer(const ServedLayers& kind, const StepWork& work, Sums& 
     ++out.operators;
   }
   out.cost.products += layers * products;
-  out.cost.attention += layers * attention_seconds(kind, work, out);
+  out.cost.attention += layers * attention_seconds(kind, work, queries, out);
   if (kind.experts > 0) add_experts(kind, tokens, layers, out);
   const double row = static_cast<double>(tokens) * static_cast<double>(kind.width) * kStream;
   out.cost.others += layers * kind.parts * kPlainOperators * operators_.memory_bound_seconds(2 * row);
@@ -179,31 +217,40 @@ void StepModel::add_layer(const ServedLayers& kind, const StepWork& work, Sums& 
   out.cost.communication += layers * kind.parts * collective::seconds(Operation::kAllReduce, fabric_, tensor_, row);
 }
 
+void StepModel::add_logits(Count rows, Sums& out) const {
+  if (model_.outputs == 0 || rows == 0) return;
+  out.cost.products += operators_.matrix_product_seconds(
+      {1, rows, base::ceil_divide(model_.outputs, deployment_.tp), model_.width, machine::Precision::kBf16});
+  out.cost.communication += collective::seconds(Operation::kAllGather, fabric_, tensor_,
+                                                static_cast<double>(rows * model_.outputs) * kStream);
+}
+
+// Guesses are made one after the other by a layer like the model's last ones and the logits, an assumption.
+void StepModel::add_drafts(const StepWork& work, Sums& out) const {
+  if (work.decodes == 0) return;
+  StepWork one;
+  one.decodes = work.decodes, one.decode_context = work.decode_context;
+  for (Count i = 0; i < deployment_.drafted; ++i) {
+    Sums of;
+    add_layer(model_.kinds.back(), 1, one, 1, of);
+    add_logits(one.decodes, of);
+    out.add(of, 1);
+  }
+}
+
 StepCost StepModel::cost(const StepWork& work) const {
   Sums sums;
-  const Count tokens = work.tokens();
+  const Count queries = deployment_.queries(), tokens = work.prompt_tokens + work.decodes * queries;
   if (tokens == 0) return {};
   for (const ServedLayers& kind : model_.kinds) {
-    Sums of = {};
-    add_layer(kind, work, of);
     const double layers = static_cast<double>(kind.layers) * share_;
-    sums.operators += layers * of.operators;
-    sums.cache_bytes += layers * of.cache_bytes;
-    sums.cost.products += of.cost.products;
-    sums.cost.attention += of.cost.attention;
-    sums.cost.experts += of.cost.experts;
-    sums.cost.communication += of.cost.communication;
-    sums.cost.others += of.cost.others;
-    sums.cost.bytes += of.cost.bytes;
+    Sums of;
+    add_layer(kind, layers, work, queries, of);
+    sums.add(of, layers);
   }
+  add_drafts(work, sums);
   StepCost& out = sums.cost;
-  const Count sampled = work.decodes + work.prompts_ended;
-  if (model_.outputs > 0 && sampled > 0) {
-    out.products += operators_.matrix_product_seconds(
-        {1, sampled, base::ceil_divide(model_.outputs, deployment_.tp), model_.width, machine::Precision::kBf16});
-    out.communication += collective::seconds(Operation::kAllGather, fabric_, tensor_,
-                                             static_cast<double>(sampled * model_.outputs) * kStream);
-  }
+  add_logits(work.decodes * queries + work.prompts_ended, sums);
   if (deployment_.pp > 1)
     out.communication += stage_message_fixed_ + stage_message_per_byte_ * static_cast<double>(tokens * model_.width) *
                                                     kStream / static_cast<double>(deployment_.tp);

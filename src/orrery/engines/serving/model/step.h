@@ -56,8 +56,14 @@ class StepModel {
 
  private:
   struct Sums;
-  void add_layer(const ServedLayers& kind, const StepWork& work, Sums& out) const;
-  double attention_seconds(const ServedLayers& kind, const StepWork& work, Sums& out) const;
+  // `queries` of each decoding sequence.
+  void add_layer(const ServedLayers& kind, double layers, const StepWork& work, base::Count queries, Sums& out) const;
+  double attention_seconds(const ServedLayers& kind, const StepWork& work, base::Count queries, Sums& out) const;
+  double cached_attention_seconds(const ServedLayers& kind, const StepWork& work, base::Count queries, Sums& out) const;
+  double index_seconds(const ServedLayers& kind, base::Count sequences, base::Count queries, double keys,
+                       double share) const;
+  void add_drafts(const StepWork& work, Sums& out) const;
+  void add_logits(base::Count rows, Sums& out) const;
   void add_experts(const ServedLayers& kind, base::Count tokens, double layers, Sums& out) const;
 
   ServedModel model_;

@@ -130,5 +130,31 @@ TEST(Served, HasAllParametersOnOneAccelerator) {
   }
 }
 
+TEST_F(Step, ReadsPickedKeysAlone) {
+  ServedModel all = llama_;
+  for (ServedLayers& kind : all.kinds) kind.latent = 576, kind.latent_value = 512;
+  ServedModel some = all, indexed = all;
+  for (ServedLayers& kind : some.kinds) kind.picked = 2048;
+  for (ServedLayers& kind : indexed.kinds) kind.picked = 2048, kind.index_heads = 64, kind.index_width = 128;
+  const StepModel whole = model({}, all), few = model({}, some), with_index = model({}, indexed);
+  EXPECT_EQ(few.seconds(decoding(8, 2000)), whole.seconds(decoding(8, 2000)));
+  EXPECT_LT(few.seconds(decoding(8, 60000)), whole.seconds(decoding(8, 60000)));
+  EXPECT_NEAR(few.seconds(decoding(8, 60000)), few.seconds(decoding(8, 2048)), 1e-12);
+  EXPECT_GT(with_index.seconds(decoding(8, 60000)), few.seconds(decoding(8, 60000)));
+  EXPECT_LT(with_index.seconds(decoding(8, 60000)), whole.seconds(decoding(8, 60000)));
+  EXPECT_LE(few.seconds(prompt(8192, 90000)), whole.seconds(prompt(8192, 90000)));
+}
+
+TEST_F(Step, ReadsGuessesBesideWhatIsKnown) {
+  const StepModel plain = model({}, llama_), guessing = model({.drafted = 3, .acceptance = 0.5}, llama_);
+  EXPECT_EQ(guessing.deployment().tokens_per_step(), 1.875);
+  EXPECT_EQ(plain.deployment().tokens_per_step(), 1);
+  // Weights are read once for all of them, and drafts are short.
+  const double one = plain.seconds(decoding(4, 1000)), four = guessing.seconds(decoding(4, 1000));
+  EXPECT_GT(four, one);
+  EXPECT_LT(four, 1.875 * one);
+  EXPECT_EQ(guessing.seconds(prompt(512)), plain.seconds(prompt(512)));
+}
+
 }  // namespace
 }  // namespace orrery::serving

@@ -194,6 +194,9 @@ void check(const Deployment& d, const SchedulerLimits& limits, const std::vector
   if (d.pp > 1 || d.dp > 1)
     found.error("O2075", fmt::format("the simulation does not know pipelines or groups in a replica: pp = {}, dp = {}",
                                      d.pp, d.dp));
+  if (d.drafted > 0)
+    found.error("O2075", "the simulation does not know guesses: a sequence adds one token in a step")
+        .hint("leave `--speculate` or `--simulate` out");
   if (limits.blocks > std::numeric_limits<std::int32_t>::max() / 2)
     found.error("O2075", fmt::format("{} blocks are more than the simulation counts", limits.blocks));
   std::int64_t before = 0;

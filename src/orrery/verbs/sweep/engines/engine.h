@@ -16,6 +16,7 @@
 #include "orrery/inputs/inputs.h"
 #include "orrery/verbs/map/run.h"
 #include "orrery/verbs/place/run.h"
+#include "orrery/verbs/serve/run.h"
 #include "orrery/verbs/sparse/simulate/run.h"
 #include "orrery/verbs/sweep/points/study.h"
 #include "orrery/verbs/sweep/store/store.h"
@@ -26,7 +27,7 @@ namespace orrery::sweep {
 
 // A verb's question, from its own options.
 using Request = std::variant<verbs::MapRequest, verbs::DocumentRequest, verbs::TrainRequest, verbs::PlaceRequest,
-                             verbs::SimulateRequest, verbs::TuneSelectRequest>;
+                             verbs::ServeRequest, verbs::SimulateRequest, verbs::TuneSelectRequest>;
 // Reads a verb's arguments; throws InputError as the verb would.
 using ReadRequest = std::function<Request(const std::string& verb, const std::vector<std::string>& arguments)>;
 

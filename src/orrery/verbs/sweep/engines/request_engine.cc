@@ -73,6 +73,9 @@ RequestEngine::Answer RequestEngine::answer(const base::Overrides& point) {
   } else if (const auto* place = std::get_if<verbs::PlaceRequest>(&request)) {
     verbs::PlacedGraph placed = verbs::place(*place);
     out = {outcome_of(placed), std::move(placed.inputs), std::move(placed.warnings)};
+  } else if (const auto* serve = std::get_if<verbs::ServeRequest>(&request)) {
+    verbs::ServedAnswer served = verbs::serve_or_refuse(*serve);
+    out = {outcome_of(served), std::move(served.inputs), std::move(served.warnings)};
   } else if (const auto* simulate = std::get_if<verbs::SimulateRequest>(&request)) {
     verbs::SparseSimulate simulated = verbs::simulate_sparse(*simulate);
     out = {outcome_of(simulated), std::move(simulated.inputs), std::move(simulated.warnings)};

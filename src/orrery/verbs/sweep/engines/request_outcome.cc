@@ -85,6 +85,25 @@ Outcome outcome_of(const verbs::EstimatedChip& chip) {
   return out;
 }
 
+Outcome outcome_of(const verbs::ServedAnswer& served) {
+  Outcome out;
+  if (served.best.empty()) {
+    out.status = served.ended_early ? Status::kTimeout : Status::kInfeasible;
+    out.reason = served.refused.all().empty() ? "nothing was found" : served.refused.all().front().message;
+    return out;
+  }
+  const serving::Service& service = served.first().service;
+  out.status = served.certificate.optimal ? Status::kOptimal : Status::kGap;
+  out.gap = served.certificate.optimal ? 0 : served.certificate.gap;
+  out.figures[Figure::kSeconds] = service.e2e;
+  if (service.usd_per_million_tokens > 0) out.figures[Figure::kDollars] = service.usd_per_million_tokens;
+  if (service.joules_per_token > 0) {
+    out.figures[Figure::kEnergy] = service.joules_per_token * 1e12;
+    out.figures[Figure::kPower] = service.joules_per_token * service.output_tokens_per_s;
+  }
+  return out;
+}
+
 Outcome outcome_of(const verbs::SparseSimulate& simulated) {
   Outcome out;
   if (!simulated.unfinished.empty() || simulated.cases.empty()) {

@@ -3,6 +3,7 @@
 
 #include "orrery/verbs/energy/run.h"
 #include "orrery/verbs/place/run.h"
+#include "orrery/verbs/serve/run.h"
 #include "orrery/verbs/sparse/simulate/run.h"
 #include "orrery/verbs/sweep/store/outcome.h"
 #include "orrery/verbs/train/run.h"
@@ -19,6 +20,8 @@ store::Outcome outcome_of(const verbs::PlacedGraph& placed);
 void set_placed_figures(double final_ns, double flop, const dataflow::System& system,
                         const dataflow::PlacementMoney& money, store::Outcome& out);
 store::Outcome outcome_of(const verbs::EstimatedChip& chip);
+// Time is that of a request, dollars of a million tokens of output, energy of one.
+store::Outcome outcome_of(const verbs::ServedAnswer& served);
 store::Outcome outcome_of(const verbs::SparseSimulate& simulated);
 store::Outcome outcome_of(const verbs::TunedSelection& selected);
 

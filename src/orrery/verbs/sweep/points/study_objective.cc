@@ -64,6 +64,7 @@ const std::vector<Figure>& figures_of(const std::string& verb) {
       {"energy", {Figure::kArea}},
       {"train", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
       {"place", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
+      {"serve", {Figure::kSeconds, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
       {"sparse simulate",
        {Figure::kCycles, Figure::kSeconds, Figure::kUtilization, Figure::kEnergy, Figure::kArea, Figure::kPower}},
       {"tune select", {Figure::kSeconds}}};

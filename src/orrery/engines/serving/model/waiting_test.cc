@@ -1,0 +1,95 @@
+#include "orrery/engines/serving/model/waiting.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/numbers/split_mix.h"
+
+namespace orrery::serving {
+namespace {
+
+PromptQueue prompts(double rate, double pure, double prompt, double batch = 1000) {
+  PromptQueue out;
+  out.rate = rate, out.pure = pure, out.prompt = prompt, out.batch = batch;
+  out.first = pure + prompt;
+  out.full = pure + prompt * batch;
+  return out;
+}
+
+// Steps one after the other, each with all prompts that came in the one before.
+struct Steps {
+  double mean = 0, square = 0;
+};
+Steps simulated(const PromptQueue& q, int requests) {
+  base::SplitMix random(5);
+  double step = q.pure, begins = 0, next = 0, sum = 0, squares = 0;
+  const auto gap = [&] { return -std::log(1 - uniform(random)) / q.rate; };
+  next = gap();
+  for (int done = 0; done < requests;) {
+    const double ends = begins + step;
+    std::vector<double> came;
+    while (next < ends) came.push_back(next), next += gap();
+    const double following = q.pure + q.prompt * static_cast<double>(came.size());
+    for (const double at : came) {
+      const double first = ends - at + following - q.first;
+      sum += first, squares += first * first, ++done;
+    }
+    begins = ends, step = following;
+  }
+  return {sum / requests, squares / requests};
+}
+
+TEST(Waiting, IsThatOfGatedSteps) {
+  for (const double load : {0.1, 0.5, 0.8}) {
+    const PromptQueue q = prompts(load / 0.05, 0.01, 0.05);
+    const Steps found = simulated(q, 400000);
+    const Spread of = first_token(q);
+    EXPECT_NEAR(of.mean, found.mean, 0.03 * found.mean) << load;
+    EXPECT_NEAR(of.variance, found.square - found.mean * found.mean, 0.1 * of.variance) << load;
+  }
+}
+
+TEST(Waiting, OfPromptsOfSeveralStepsIsThatOfAnMD1Queue) {
+  PromptQueue q = prompts(5, 0, 0.1, 0.5);
+  q.full = q.first = 0.1;
+  const Spread of = first_token(q);
+  EXPECT_NEAR(of.mean, 0.5 * 0.1 / (2 * 0.5), 1e-12);
+  EXPECT_NEAR(of.variance, 0.05 * 0.05 + 0.5 * 0.01 / (3 * 0.5), 1e-12);
+}
+
+TEST(Waiting, RisesWithRateAndWithBursts) {
+  double before = 0;
+  for (const double rate : {1., 5., 10., 15., 19.}) {
+    const double now = first_token(prompts(rate, 0.01, 0.05)).mean;
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  PromptQueue bursts = prompts(10, 0.01, 0.05);
+  bursts.variation = 4;
+  EXPECT_GT(first_token(bursts).mean, first_token(prompts(10, 0.01, 0.05)).mean);
+}
+
+TEST(Waiting, ForAPlaceIsRareBelowTheMostAndLongBeyond) {
+  const auto mean = [](double running) {
+    Spread out;
+    add_admission(9.5, 10, running, 100, 0, 1, out);
+    return out.mean;
+  };
+  EXPECT_LT(mean(50), 1e-6);
+  EXPECT_GT(mean(95), mean(80));
+  EXPECT_LE(mean(99), 1. / (2 * 10 * 0.05));
+}
+
+TEST(Waiting, HasPercentilesOfItsDistribution) {
+  // Exponential: the median is ln 2, 99 of 100 are below ln 100.
+  const FirstToken of = percentiles({1, 2, 4});
+  EXPECT_EQ(of.mean, 3);
+  EXPECT_NEAR(of.p50, 1 + 2 * std::log(2), 0.03);
+  EXPECT_NEAR(of.p99, 1 + 2 * std::log(100), 0.1);
+  EXPECT_EQ(percentiles({1, 0, 0}).p99, 1);
+}
+
+}  // namespace
+}  // namespace orrery::serving

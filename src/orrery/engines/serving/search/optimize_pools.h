@@ -1,0 +1,31 @@
+// The best pair of pools (model/pools.h), by looking at all.
+#pragma once
+
+#include <optional>
+
+#include "orrery/engines/serving/model/pools.h"
+#include "orrery/engines/serving/search/optimize.h"
+
+namespace orrery::serving {
+
+struct FoundPools {
+  std::size_t machine = 0;
+  Pools pools;
+  Service service;
+  double value = 0;  // of the goal; less is better
+};
+
+struct OptimumPools {
+  std::optional<FoundPools> best;  // nothing: none is within the limits
+  base::Certificate certificate;   // of its value
+  bool finished = true;            // false: the budget was spent
+};
+
+// Of the space: machines, base, and the degrees of either pool, each on its own; replicas of both are free within
+// `most`. Of equal values the pair with fewer accelerators, then of less time between tokens, then the first one.
+// At a rate, where all goals depend on accelerators alone, pairs with no fewer than were found are not evaluated. The
+// answer does not depend on the number of threads.
+OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits,
+                            const Load& load, const base::Budget& budget, int threads);
+
+}  // namespace orrery::serving

@@ -1,0 +1,171 @@
+#include "orrery/verbs/serve/served_question.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/base/text/text.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+using serving::Deployment;
+
+constexpr Count kMostAlike = 1024;  // replicas that a search looks at where nothing limits them
+
+std::vector<Count> powers_of_two(Count most) {
+  std::vector<Count> out;
+  for (Count n = 1; n <= most; n *= 2) out.push_back(n);
+  return out;
+}
+
+}  // namespace
+
+void require(const ServeRequest& r) {
+  base::Diagnostics found;
+  const auto missing = [&](bool is, const char* what, const char* hint) {
+    if (is) found.error("O1103", fmt::format("`serve` needs {}", what)).hint(hint);
+  };
+  missing(r.model.empty(), "a model", "`--model NAME`; `orrery catalog models` lists them");
+  missing(r.system.empty(), "a system", "`--system NAME`; `orrery catalog systems` lists them");
+  if (r.trace.empty()) {
+    missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
+    missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
+  } else {
+    missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
+            "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
+  }
+  missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
+          "add it, or leave `--requests` out");
+  missing(r.speculate.has_value() != r.acceptance.has_value(), "both `--speculate` and `--acceptance`, or none",
+          "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
+  missing(r.seed && !r.simulate, "`--simulate` beside `--seed`", "nothing else is drawn: leave `--seed` out");
+  missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
+          "at a rate there are no users: leave `--requests-per-user` out");
+  if (r.engine.value_or(serving::Engine::kVllm) == serving::Engine::kVllm && r.max_batched_tokens && r.max_sequences &&
+      *r.max_batched_tokens < *r.max_sequences)
+    found
+        .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
+                                    *r.max_batched_tokens, *r.max_sequences))
+        .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
+  if (r.pools) {
+    missing(!r.gpus, "`--gpus` beside `--pools`", "`--gpus 16`: pools are searched among so many accelerators");
+    missing(r.replicas || r.simulate || !r.why.empty() || r.prefill || r.decode,
+            "`--pools` without `--replicas`, `--simulate`, `--why`, `--prefill` and `--decode`",
+            "leave them out: pools are searched with all numbers of replicas, and not simulated");
+  }
+  if (r.prefill || r.decode) {
+    missing(r.system.find(',') != std::string::npos, "one system beside pools that are given", "name one of them");
+    missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
+    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal || !r.why.empty(),
+            "degrees in `--prefill` and `--decode` alone: such pools are neither searched nor simulated",
+            "search them with `--pools`; else leave `--gpus`, `--goal`, `--simulate`, `--why` and degrees beside the "
+            "pools out");
+  }
+  found.throw_if_errors();
+}
+
+serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>& trace) {
+  serving::Load out;
+  out.concurrency = r.concurrency;
+  out.rate = r.rate;
+  if (trace.empty()) {
+    out.prompt = serving::Lengths::constant(*r.isl);
+    out.output = serving::Lengths::constant(*r.osl);
+  } else {
+    out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
+    for (const serving::Request& request : trace) {
+      out.prompt.samples.push_back(request.prompt);
+      out.output.samples.push_back(request.output);
+    }
+    // All but the first come in the time from the first to the last.
+    const double span = static_cast<double>(trace.back().arrival_ns) * 1e-9;
+    if (!r.concurrency && !(span > 0))
+      base::fail("O2079", "all requests of the trace come at once, which is no rate", {},
+                 "say how many are under way at once: `--concurrency USERS`");
+    if (!r.concurrency) {
+      out.rate = static_cast<double>(trace.size() - 1) / span;
+      double squares = 0;  // of the times between arrivals, in units of their mean
+      for (std::size_t i = 1; i < trace.size(); ++i) {
+        const double gap = static_cast<double>(trace[i].arrival_ns - trace[i - 1].arrival_ns) * 1e-9 * *out.rate;
+        squares += gap * gap;
+      }
+      out.arrival_variation = squares / static_cast<double>(trace.size() - 1) - 1;
+    }
+  }
+  out.prefix_hit = r.prefix_hit;
+  out.waves = static_cast<double>(r.requests_per_user.value_or(0));
+  base::Diagnostics found;
+  check(out, found);
+  found.throw_if_errors();
+  return out;
+}
+
+Deployment base_of(const ServeRequest& r, Deployment base) {
+  base.engine = r.engine.value_or(serving::Engine::kVllm);
+  base.precision = r.precision.value_or(machine::Precision::kBf16);
+  base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
+  base.memory_share = r.memory_share;
+  base.drafted = r.speculate.value_or(0);
+  base.acceptance = r.acceptance.value_or(0);
+  base.max_sequences = r.max_sequences.value_or(0);
+  base.max_batched_tokens = r.max_batched_tokens.value_or(0);
+  return base;
+}
+
+serving::Space space_of(const ServeRequest& r, const serving::ServedModel& model,
+                        std::vector<serving::Machine> machines) {
+  serving::Space out;
+  out.base = base_of(r);
+  Count most = 1;
+  for (const serving::Machine& machine : machines) most = std::max(most, std::min(machine.most, kMostAlike));
+  out.machines = std::move(machines);
+  const auto choices = [&](const std::optional<Count>& given, bool open) {
+    return given ? std::vector<Count>{*given} : open ? powers_of_two(most) : std::vector<Count>{1};
+  };
+  out.tp = choices(r.tp, r.gpus.has_value());
+  out.pp = choices(r.pp, r.gpus.has_value());
+  out.dp = choices(r.dp, r.gpus.has_value() && model.mixes());
+  out.ep = choices(r.ep, r.gpus.has_value() && model.mixes());
+  if (r.replicas) {
+    out.replicas = {*r.replicas};
+  } else {
+    for (Count n = 1; n <= (r.gpus ? most : 1); ++n) out.replicas.push_back(n);
+  }
+  return out;
+}
+
+bool is_one(const serving::Space& space) {
+  return space.machines.size() * space.tp.size() * space.pp.size() * space.dp.size() * space.ep.size() *
+             space.replicas.size() ==
+         1;
+}
+
+Deployment only(const serving::Space& space) {
+  Deployment out = space.base;
+  out.tp = space.tp.front(), out.pp = space.pp.front(), out.dp = space.dp.front(), out.ep = space.ep.front();
+  out.replicas = space.replicas.front();
+  return out;
+}
+
+serving::Space with_choice(serving::Space space, const std::string& choice) {
+  using List = std::vector<Count> serving::Space::*;
+  static constexpr std::pair<std::string_view, List> kLists[] = {{"replicas", &serving::Space::replicas},
+                                                                 {"tp", &serving::Space::tp},
+                                                                 {"pp", &serving::Space::pp},
+                                                                 {"ep", &serving::Space::ep},
+                                                                 {"dp", &serving::Space::dp}};
+  const std::size_t equals = std::min(choice.find('='), choice.size());
+  const auto number =
+      base::parse_number<Count>(std::string_view(choice).substr(std::min(equals + 1, choice.size())), 1, kMostAlike);
+  for (const auto& [name, list] : kLists)
+    if (number && std::string_view(choice).substr(0, equals) == name) {
+      space.*list = {*number};
+      return space;
+    }
+  base::fail("O1102", fmt::format("--why: `{}` is no degree from 1 to {}", choice, kMostAlike), {},
+             "write `--why tp=4`; keys are replicas, tp, pp, ep, dp");
+}
+
+}  // namespace orrery::verbs

@@ -1,0 +1,85 @@
+#include "orrery/verbs/serve/served_refusal.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/base/numbers/whole_number.h"
+#include "orrery/verbs/serve/served_question.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+using serving::Deployment;
+
+std::string gigabytes(double bytes) {
+  return fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+}  // namespace
+
+std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
+  const char* of = d.engine == serving::Engine::kTensorRtLlm ? "what is left" : "the memory";
+  return fmt::format(
+      "weights {} + activations {} + graphs and libraries {} of {}, with {:g} % of {} to be filled, leave "
+      "{} for keys and values",
+      gigabytes(m.weights), gigabytes(m.activations), gigabytes(m.graphs), gigabytes(m.total), d.memory_share * 100, of,
+      gigabytes(m.caches));
+}
+
+void refuse(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
+            const serving::Optimum& optimum, const serving::Load& load) {
+  const serving::Machine& machine = space.machines.front();
+  base::Diagnostics found;
+  const auto pruned = [&](const char* why) {
+    const std::vector<base::Pruned>& all = optimum.certificate.pruned;
+    return std::any_of(all.begin(), all.end(), [&](const base::Pruned& by) { return by.argument == why; });
+  };
+  if (optimum.least_tpot > 0) {
+    base::Diagnostic& d =
+        found.error("O2077", fmt::format("no deployment of `{}` on `{}` is within the limits", r.model, r.system));
+    if (r.ttft_limit)
+      d.note(fmt::format("time to the first token: at most {:g} s, the least is {:.4g} s", *r.ttft_limit,
+                         optimum.least_ttft));
+    if (r.tpot_limit)
+      d.note(
+          fmt::format("time between tokens: at most {:g} s, the least is {:.4g} s", *r.tpot_limit, optimum.least_tpot));
+    d.note("each is the least of all deployments, not of one").hint("raise a limit, or allow more accelerators");
+  } else if (pruned("rate") || optimum.certificate.evaluated > 0) {
+    base::Diagnostic& d = found.error("O2078", fmt::format("requests come faster than `{}` can be served: the queue "
+                                                           "would grow without end",
+                                                           r.model));
+    if (is_one(space)) {
+      const serving::Service s = evaluate(model, *machine.system, only(space), load, *machine.operators);
+      d.note(fmt::format("{:.4g} requests a second come, {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         s.capacity, s.capacity / *load.rate * 100));
+    } else if (optimum.most_capacity > 0) {
+      d.note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served, {:.3g} % of them", *load.rate,
+                         optimum.most_capacity, optimum.most_capacity / *load.rate * 100));
+    }
+    d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
+  } else if (pruned("capacity")) {
+    base::Diagnostic& d = found.error("O2076", fmt::format("no deployment of `{}` fits on `{}`", r.model, r.system));
+    if (is_one(space)) {
+      const Deployment one = completed(only(space));
+      const serving::KvMemory m = kv_memory(model, *machine.system, one);
+      d.note(memory_note(m, one));
+      const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
+      d.note(fmt::format("a request of {} tokens, prompt and output, needs {} blocks, of which there are {}", length,
+                         m.blocks_for(length, length), m.blocks));
+    } else if (optimum.least_lacking > 1) {
+      d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
+    }
+    d.hint("take more accelerators (`--gpus`, `--tp`), fewer bits (`--precision fp8`), or shorter requests");
+  } else {
+    found
+        .error("O2072", fmt::format("no deployment of `{}` on {} accelerators divides it", r.model,
+                                    machine.most > 0 ? std::to_string(machine.most) : "as many"))
+        .hint("leave degrees open, or take others");
+  }
+  found.throw_if_errors();
+  throw std::logic_error("refuse: nothing to say");
+}
+
+}  // namespace orrery::verbs

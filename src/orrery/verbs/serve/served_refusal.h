@@ -1,0 +1,18 @@
+// Why nothing was found, with the arithmetic.
+#pragma once
+
+#include <string>
+
+#include "orrery/engines/serving/search/optimize.h"
+#include "orrery/verbs/serve/request.h"
+
+namespace orrery::verbs {
+
+// "weights 16.1 GB + activations ... leave 58.7 GB for keys and values".
+std::string memory_note(const serving::KvMemory& memory, const serving::Deployment& deployment);
+
+// Throws InputError: O2072, O2076, O2077 or O2078. The optimum is of that space and has no best.
+[[noreturn]] void refuse(const ServeRequest& request, const serving::ServedModel& model, const serving::Space& space,
+                         const serving::Optimum& optimum, const serving::Load& load);
+
+}  // namespace orrery::verbs

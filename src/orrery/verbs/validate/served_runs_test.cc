@@ -1,0 +1,69 @@
+#include "orrery/verbs/validate/served_runs.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "orrery/base/text/text_file.h"
+#include "orrery/inputs/catalogue/catalogue.h"
+
+namespace orrery::verbs {
+namespace {
+
+class ServedRuns : public ::testing::Test {
+ protected:
+  static const std::vector<ServedSet>& sets() {
+    static const std::vector<ServedSet> all = validate_serving(catalogue_directory());
+    return all;
+  }
+};
+
+TEST_F(ServedRuns, KindsOfTheCatalogueAreThoseOfItsTables) {
+  const auto path = std::filesystem::path(catalogue_directory()) / "serving/expected/kinds.csv";
+  EXPECT_EQ(served_kinds_text(served_kinds(sets())), base::read_file(path.string())->text);
+}
+
+TEST_F(ServedRuns, EveryRowIsCounted) {
+  for (const ServedSet& set : sets()) {
+    std::size_t refused = 0;
+    for (const auto& [why, count] : set.refused) refused += static_cast<std::size_t>(count);
+    EXPECT_EQ(set.predicted() + refused, set.rows) << set.name;
+    EXPECT_GE(set.points.size(), set.predicted()) << set.name;
+    EXPECT_FALSE(set.published.empty()) << set.name;
+  }
+}
+
+TEST_F(ServedRuns, TimesAndThroughputsAreAsNearAsTheDocumentSays) {
+  for (const ServedSet& set : sets()) {
+    if (set.name == "aiconfigurator") {
+      EXPECT_LT(set.held_out[0].median_absolute, 0.13);
+      EXPECT_LT(set.held_out[1].median_absolute, 0.33);
+    }
+    if (set.name.starts_with("tensorrt_llm")) {
+      EXPECT_LT(set.held_out[2].median_absolute, 0.2) << set.name;
+    }
+  }
+}
+
+TEST(ServedShare, IsWiderWhereNothingLikeItWasMeasured) {
+  const ServedKind kind = {"vllm", "H100", 16, false};
+  ServedKindError one = {kind, ServedFigure::kTpot, 40, 0.1, {{1000, 4000}, {100, 1000}}};
+  const auto share = [&](const ServedKind& of, double isl) {
+    return served_share({one}, of, ServedFigure::kTpot, isl, 500);
+  };
+  EXPECT_EQ(share(kind, 2000).share, 0.1);
+  EXPECT_TRUE(share(kind, 8000).alike);
+  EXPECT_NEAR(share(kind, 32000).share, 0.2, 1e-12);
+  EXPECT_FALSE(share(kind, 32000).alike);
+  ServedKind other = kind;
+  other.engine = "sglang";
+  EXPECT_EQ(share(other, 2000).share, 0.1);
+  EXPECT_FALSE(share(other, 2000).alike);
+  other.accelerator = "B200";
+  EXPECT_EQ(share(other, 2000).share, 0.2);
+  one.runs = kLeastRuns - 1;
+  EXPECT_EQ(share(kind, 2000).share, 1);
+}
+
+}  // namespace
+}  // namespace orrery::verbs
