@@ -40,10 +40,15 @@ std::string anchor(std::size_t answer, const Chart& chart) {
   return fmt::format("a{}-{}", answer + 1, chart.name);
 }
 
+std::string headline(const PageAnswer& answer) {
+  return answer.name + (answer.subject.empty() ? "" : ": " + answer.subject);
+}
+
 std::string contents(const std::vector<PageAnswer>& answers) {
   std::string out = "<nav aria-label=\"contents\"><ul>\n";
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (answers.size() > 1) out += fmt::format("<li><a href=\"#a{}\">{}</a><ul>\n", i + 1, xml_text(answers[i].name));
+    if (answers.size() > 1)
+      out += fmt::format("<li><a href=\"#a{}\">{}</a><ul>\n", i + 1, xml_text(headline(answers[i])));
     for (const Chart& chart : answers[i].charts)
       out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", xml_text(anchor(i, chart)), xml_text(chart.title));
     out += fmt::format("<li><a href=\"#a{}-figures\">all figures</a></li>\n", i + 1);
@@ -69,6 +74,7 @@ std::string question(const PageAnswer& answer) {
 
 std::string proof(const Node& document) {
   const Node* certificate = at(document, "certificate");
+  if (certificate == nullptr) certificate = at(document, "result.certificate");  // of `serve`
   const Node* optimal = certificate ? at(*certificate, "optimal") : nullptr;
   if (optimal == nullptr || optimal->kind != Node::Kind::kTruth) return "";
   std::string out = "<p class=\"proof\">";
@@ -95,6 +101,20 @@ std::string accuracy(const Node& document) {
     out = fmt::format("Expected error: {:.3g} %{}.", *error, of.empty() ? "" : ", as " + of);
   else if (!of.empty())
     out = "Held against: " + of + ".";
+  // Of plans that were searched: predicted over measured speed.
+  if (const Node* optimum = at(document, "result.optimum_error"); optimum && optimum->is_object())
+    out += fmt::format(
+        " For two of three of these {} recipes the best plan's predicted speed was {:.2f} to {:.2f} times the one "
+        "that was measured of the recipe (median {:.2f}): above 1, the recipe ran slower than the best plan is "
+        "predicted to.",
+        number_at(*optimum, "recipes").value_or(0), number_at(*optimum, "least").value_or(0),
+        number_at(*optimum, "most").value_or(0), number_at(*optimum, "median").value_or(0));
+  // Of `serve`.
+  const auto tokens = number_at(document, "result.expected_error.tpot"),
+             first = number_at(document, "result.expected_error.ttft");
+  if (tokens && first)
+    out += fmt::format("Expected error: {:.3g} % of the time between tokens, {:.3g} % of that to the first one.",
+                       100 * *tokens, 100 * *first);
   return out.empty() ? "" : "<p>" + xml_text(out) + "</p>\n";
 }
 
@@ -165,7 +185,7 @@ std::string figure(std::size_t answer, const Chart& chart, bool moves) {
 
 std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
   std::string out = fmt::format("<section id=\"a{0}\" aria-labelledby=\"a{0}-title\"><h2 id=\"a{0}-title\">{1}</h2>\n",
-                                place + 1, xml_text(answer.name));
+                                place + 1, xml_text(headline(answer)));
   out += question(answer) + proof(*answer.document) + accuracy(*answer.document) + warnings(*answer.document);
   for (const Chart& chart : answer.charts) out += figure(place, chart, moves);
   out += fmt::format(

@@ -11,6 +11,7 @@ namespace orrery::verbs {
 struct PageAnswer {
   std::string name;     // of its file, or of its question
   std::string kind;     // "map", "train", ...
+  std::string subject;  // "llama3-70b on dgx-h100"; empty: nothing tells
   std::string command;  // repeats it; empty: not known
   const Node* document = nullptr;
   std::vector<Chart> charts;

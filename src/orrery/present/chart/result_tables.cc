@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
+#include "orrery/present/chart/loop_tree_html.h"
 #include "orrery/present/graph_svg.h"
 
 namespace orrery::verbs {
@@ -154,8 +155,8 @@ class Tables {
     std::vector<Fact> facts;
     std::vector<Nested> nested;
     flatten(result, "", facts, nested);
-    std::string out = figures(facts);
     for (const Nested& one : nested) rows(one.path, *one.node, {});
+    std::string out = trees_ + figures(facts);
     for (const std::string& name : order_) out += html(tables_.at(name));
     return out;
   }
@@ -173,6 +174,12 @@ class Tables {
   }
 
   void rows(const std::string& name, const Node& node, const std::vector<Fact>& above) {
+    if (is_loop_tree(node)) {
+      trees_ +=
+          fmt::format("<details{}><summary>{}{}, outside in</summary>{}</details>\n", trees_.empty() ? " open" : "",
+                      xml_text(name), above.empty() ? "" : " of " + xml_text(above.back().shown), loop_tree_html(node));
+      return;
+    }
     if (tables_.find(name) == tables_.end()) {
       tables_[name].name = name;
       order_.push_back(name);
@@ -196,6 +203,7 @@ class Tables {
 
   std::map<std::string, HtmlTable> tables_;
   std::vector<std::string> order_;
+  std::string trees_;
 };
 
 using Leaves = std::vector<std::pair<std::string, const Node*>>;
@@ -206,7 +214,7 @@ void leaves_of(const Node& node, const std::string& path, Leaves& out) {
     out.emplace_back(path, &node);
   } else if (node.is_object()) {
     for (const formats::json::Member& member : node.members) leaves_of(member.value, below(member.key), out);
-  } else if (is_rows(node)) {
+  } else if (is_rows(node) && !is_loop_tree(node)) {
     for (std::size_t i = 0; i < node.items.size(); ++i)
       leaves_of(node.items[i], path + "[" + identity(node.items[i], i) + "]", out);
   }

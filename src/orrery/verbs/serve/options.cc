@@ -127,6 +127,7 @@ int run_serve(const Arguments& arguments, Console& console) {
   line.seed(request.seed, "Of the requests that are simulated");
   declare_search(line, request.limits, "Threads; default 1",
                  "End the search after so many seconds, with the best so far");
+  line.pictures();
   if (!line.read(arguments, console)) return kDone;
   if (request.memory_share == 0)
     misuse("O1102", "--memory-share: `0` leaves nothing to be filled", "write `--memory-share 0.9`");
