@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/present/charts/answer_charts.h"
+#include "orrery/present/charts/study_parallel.h"
 
 namespace orrery::verbs {
 namespace {
@@ -30,39 +31,11 @@ const Ranked* ranked(const std::string& objective) {
   return nullptr;
 }
 
-std::string last_part(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  const std::size_t before = dot == std::string::npos ? dot : path.rfind('.', dot - 1);
-  return before == std::string::npos ? path : path.substr(before + 1);
-}
-
-void flatten_config(const Node& config, const std::string& prefix,
-                    std::vector<std::pair<std::string, const Node*>>& out) {
-  for (const formats::json::Member& member : config.members) {
-    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
-    if (member.value.is_object())
-      flatten_config(member.value, path, out);
-    else
-      out.emplace_back(path, &member.value);
-  }
-}
-
-std::vector<std::pair<std::string, const Node*>> config_of(const Node& point) {
-  std::vector<std::pair<std::string, const Node*>> out;
-  if (const Node* config = at(point, "config")) flatten_config(*config, "", out);
-  return out;
-}
-
 std::string config_text(const Node& point) {
   std::string out;
   for (const auto& [path, value] : config_of(point))
     out += (out.empty() ? "" : ", ") + last_part(path) + " " + shown_text(*value);
   return out;
-}
-
-// Linear where figures lie close together.
-bool spreads(double least, double most) {
-  return least > 0 && most / least > 20;
 }
 
 ChartMark study_mark(const Node& point, std::size_t place, const Node* x, const Node* y) {
@@ -177,7 +150,10 @@ std::vector<Chart> sweep_charts(const Node& document) {
   if (finished && finished->kind == Node::Kind::kTruth && !finished->truth)
     front.note = "Not all points of the study are done" +
                  (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
-  return {front, effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
+  std::vector<StudyFigure> figures;
+  for (const Ranked* by : study.objectives) figures.push_back({by->field, by->objective});
+  return {front, study_parallel(*study.points, figures, study.front),
+          effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
 }
 
 std::vector<Chart> sparse_points_charts(const Node& document) {
