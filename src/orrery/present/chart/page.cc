@@ -51,6 +51,7 @@ std::string contents(const std::vector<PageAnswer>& answers) {
       out += fmt::format("<li><a href=\"#a{}\">{}</a><ul>\n", i + 1, xml_text(headline(answers[i])));
     for (const Chart& chart : answers[i].charts)
       out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", xml_text(anchor(i, chart)), xml_text(chart.title));
+    if (!answers[i].picture.empty()) out += fmt::format("<li><a href=\"#a{}-graph\">the graph</a></li>\n", i + 1);
     out += fmt::format("<li><a href=\"#a{}-figures\">all figures</a></li>\n", i + 1);
     if (answers.size() > 1) out += "</ul></li>\n";
   }
@@ -188,6 +189,13 @@ std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
                                 place + 1, xml_text(headline(answer)));
   out += question(answer) + proof(*answer.document) + accuracy(*answer.document) + warnings(*answer.document);
   for (const Chart& chart : answer.charts) out += figure(place, chart, moves);
+  if (!answer.picture.empty())
+    out += fmt::format(
+        "<figure id=\"a{0}-graph\" aria-labelledby=\"a{0}-graph-title\"><figcaption><h3 id=\"a{0}-graph-title\">The "
+        "kernels and their configurations</h3><p class=\"what\">A box a kernel, a line what one hands to another, a "
+        "band "
+        "a configuration, from the first on top.</p></figcaption><div class=\"graph scroll\">{1}</div></figure>\n",
+        place + 1, answer.picture);
   out += fmt::format(
       "<h3 id=\"a{}-figures\">All figures</h3>\n<p class=\"note\">Names are those of the JSON document; "
       "sorting and tooltips use all digits.</p>\n",

@@ -15,6 +15,7 @@ struct PageAnswer {
   std::string command;  // repeats it; empty: not known
   const Node* document = nullptr;
   std::vector<Chart> charts;
+  std::string picture = {};  // SVG of a graph; empty: none
 };
 
 // `vega`: the library's source; empty: charts are drawn without it, and do not move.

@@ -229,7 +229,14 @@ std::string tables_html(const Node& result) {
 std::string chart_table_html(const Chart& chart) {
   HtmlTable table;
   table.name = "figures of this chart";
-  for (const ChartMark& mark : chart.marks) table.add({mark.facts});
+  // Those of the front, which are drawn last, come first.
+  const bool ranked = chart.kind == Chart::Kind::kPoints || chart.kind == Chart::Kind::kParallel;
+  const auto first = [&](const ChartMark& mark) {
+    return ranked && !chart.series.empty() && mark.series == chart.series[0];
+  };
+  for (const bool turn : {true, false})
+    for (const ChartMark& mark : chart.marks)
+      if (first(mark) == turn) table.add({mark.facts});
   return html(table);
 }
 

@@ -56,6 +56,26 @@ struct StudyPoints {
   std::vector<std::size_t> in_order;  // of the front
 };
 
+// Of a front of which less is better in both: the points at its ends, and the one that is near to both.
+std::string points_that_matter(const Chart& chart, const char* x, const char* y) {
+  const auto [across, up] = scales_of(chart);
+  const ChartMark *left = nullptr, *low = nullptr, *near = nullptr;
+  double nearest = 0;
+  std::size_t count = 0;
+  for (const ChartMark& mark : chart.marks) {
+    if (mark.series != chart.series[0]) continue;
+    ++count;
+    const double far = std::hypot(across.share(mark.x), up.share(mark.y));
+    if (left == nullptr || mark.x < left->x) left = &mark;
+    if (low == nullptr || mark.y < low->y) low = &mark;
+    if (near == nullptr || far < nearest) near = &mark, nearest = far;
+  }
+  if (count < 3 || near == left || near == low) return "";
+  const auto said = [](const ChartMark& mark) { return fmt::format("point {} ({})", mark.facts[0].shown, mark.label); };
+  return fmt::format("Three that matter: the least {} has {}, the least {} {}, near to both is {}.", x, said(*left), y,
+                     said(*low), said(*near));
+}
+
 // By the first two objectives, or by the first and the first field that varies.
 Chart study_front(const StudyPoints& study) {
   Chart out;
@@ -101,6 +121,9 @@ Chart study_front(const StudyPoints& study) {
   out.x = {second ? scaled(*first, most_x, &ChartMark::x) : field, spreads(least_x, most_x)};
   out.y = {scaled(second ? *second : *first, most_y, &ChartMark::y), spreads(least_y, most_y)};
   if (second) out.lines.push_back(front_line(std::move(line), "front"));
+  const std::string_view more_is_better = "utilization";  // of all others less is better
+  if (second && first->objective != more_is_better && second->objective != more_is_better)
+    out.note = points_that_matter(out, first->objective, second->objective);
   const Node& best = (*study.points)[study.in_order.empty() ? 0 : study.in_order.front()];
   out.title = second ? fmt::format("{} of {} points are beaten by no other one; the best {} is at {}",
                                    study.in_order.size(), all, first->objective, config_text(best))
@@ -148,8 +171,8 @@ std::vector<Chart> sweep_charts(const Node& document) {
   Chart front = study_front(study);
   const Node *finished = at(*result, "finished"), *stored = at(*result, "stored_before");
   if (finished && finished->kind == Node::Kind::kTruth && !finished->truth)
-    front.note = "Not all points of the study are done" +
-                 (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
+    front.note += std::string(front.note.empty() ? "" : " ") + "Not all points of the study are done" +
+                  (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
   std::vector<StudyFigure> figures;
   for (const Ranked* by : study.objectives) figures.push_back({by->field, by->objective});
   return {front, study_parallel(*study.points, figures, study.front),

@@ -15,6 +15,7 @@
 #include "orrery/present/chart/chart_vega.h"
 #include "orrery/present/chart/page.h"
 #include "orrery/present/charts/answer_charts.h"
+#include "orrery/present/charts/answer_graph.h"
 #include "orrery/present/charts/answer_subject.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/report/answer_pictures.h"
@@ -54,7 +55,7 @@ PageAnswer page_answer(std::string name, std::string command, const Node& docume
   PageAnswer out;
   out.name = std::move(name), out.command = std::move(command);
   out.kind = kind_of(document), out.document = &document, out.charts = charts_of(document);
-  out.subject = subject_of(document);
+  out.subject = subject_of(document), out.picture = graph_of(document);
   return out;
 }
 
