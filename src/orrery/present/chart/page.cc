@@ -163,7 +163,16 @@ void say_names_once(const Chart& chart, Json& spec) {
   spec["tips"] = std::move(names);
 }
 
-std::string figure(std::size_t answer, const Chart& chart, bool moves) {
+// Ids of a text that begin so.
+std::set<std::string> ids_in(const std::string& text, const std::string& begin) {
+  std::set<std::string> out;
+  const std::string sought = "id=\"" + begin;
+  for (std::size_t at = text.find(sought); at != std::string::npos; at = text.find(sought, at + 1))
+    out.insert(text.substr(at + 4, text.find('"', at + 4) - at - 4));
+  return out;
+}
+
+std::string figure(std::size_t answer, const Chart& chart, bool moves, const CellLink& link) {
   const std::string id = xml_text(anchor(answer, chart));
   std::string out = fmt::format(
       "<figure id=\"{}\"{} aria-labelledby=\"{}-title\">\n<figcaption><h3 id=\"{}-title\">{}</h3><p "
@@ -181,14 +190,23 @@ std::string figure(std::size_t answer, const Chart& chart, bool moves) {
   if (!chart.note.empty()) out += "<p class=\"note\">" + xml_text(chart.note) + "</p>\n";
   if (chart.kind == Chart::Kind::kPoints && chart.marks.size() > 10 && moves)
     out += "<p class=\"note\">Draw a rectangle over points to see their rows alone; a double click shows all.</p>\n";
-  return out + chart_table_html(chart) + "</figure>\n";
+  return out + chart_table_html(chart, link) + "</figure>\n";
 }
 
 std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
   std::string out = fmt::format("<section id=\"a{0}\" aria-labelledby=\"a{0}-title\"><h2 id=\"a{0}-title\">{1}</h2>\n",
                                 place + 1, xml_text(headline(answer)));
   out += question(answer) + proof(*answer.document) + accuracy(*answer.document) + warnings(*answer.document);
-  for (const Chart& chart : answer.charts) out += figure(place, chart, moves);
+  // A point of a study leads to its layers.
+  const std::string anchor = fmt::format("a{}-point-", place + 1);
+  std::string tables;
+  if (const Node* config = at(*answer.document, "config")) tables += tables_html(*config);
+  if (const Node* result = at(*answer.document, "result")) tables += tables_html(*result, anchor);
+  const std::set<std::string> known = ids_in(tables, anchor);
+  const CellLink link = [&](const Fact& fact) {
+    return fact.name == "point" && known.count(anchor + fact.shown) > 0 ? anchor + fact.shown : std::string();
+  };
+  for (const Chart& chart : answer.charts) out += figure(place, chart, moves, link);
   if (!answer.picture.empty())
     out += fmt::format(
         "<figure id=\"a{0}-graph\" aria-labelledby=\"a{0}-graph-title\"><figcaption><h3 id=\"a{0}-graph-title\">The "
@@ -200,9 +218,7 @@ std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
       "<h3 id=\"a{}-figures\">All figures</h3>\n<p class=\"note\">Names are those of the JSON document; "
       "sorting and tooltips use all digits.</p>\n",
       place + 1);
-  if (const Node* config = at(*answer.document, "config")) out += tables_html(*config);
-  if (const Node* result = at(*answer.document, "result")) out += tables_html(*result);
-  return out + "</section>\n";
+  return out + tables + "</section>\n";
 }
 
 std::string differences(const std::vector<PageAnswer>& answers) {
