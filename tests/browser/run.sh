@@ -59,6 +59,10 @@ page front map --chip gemmini --gemm 256,256,256 --pareto energy,delay
 page eval eval "$E"/gemmini/*.yaml "$E/gemmini/layers/KTQ.yaml" "$E/gemmini/mappings/KTQ.yaml"
 page energy energy "$E/gemmini_raw"
 page train train --model llama3-70b --system dgx-h100 --gpus 512 --global-batch 1024
+page fuse map --fuse --compat accelforge "$E/fused/buffer.yaml" "$E/fused/mlp.yaml" --pareto energy,delay
+page serve serve --model llama3.1-70b --system dgx-h100 --gpus 8 --precision fp8 --isl 2048 --osl 256 --rate 4 \
+  --tpot-limit 0.03 --top 4
+page degrees train --model llama3-8b --system dgx-h100 --gpus 64 --global-batch 256 --map
 page validate validate train
 page place place "$E/dataflow/gpt3_1t.txt"
 page select tune select "$E/substation"

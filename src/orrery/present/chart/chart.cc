@@ -199,6 +199,10 @@ ChartScale scale_of(double least, double most, bool log) {
   return out;
 }
 
+std::string x_title(const Chart& chart) {
+  return chart.limit ? fmt::format("{}; dashed: {}", chart.x.title, chart.limit->second) : chart.x.title;
+}
+
 std::pair<ChartScale, ChartScale> scales_of(const Chart& chart) {
   Extent x, y;
   if (chart.kind == Chart::Kind::kBars) take_bars(chart, x);
@@ -268,7 +272,7 @@ std::vector<std::string> places_of(const Chart& chart) {
 }
 
 std::vector<std::string> columns_of_cells(const Chart& chart) {
-  return in_order(chart, &ChartMark::column);
+  return chart.columns.empty() ? in_order(chart, &ChartMark::column) : chart.columns;
 }
 
 }  // namespace orrery::verbs

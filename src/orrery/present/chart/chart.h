@@ -23,11 +23,13 @@ struct ChartAxis {
   bool log = false;
 };
 
-// A bar (`place`, to `x`), a point (`x`, `y`), a span (`place`, from `x` to `y`), a cell (`place`, `column`, `x`).
+// A bar (`place`, to `x`), a point (`x`, `y`), a span (`place`, from `x` to `y`), a cell (`place`, `column`, `x`), a
+// line over several axes (`shares`).
 struct ChartMark {
   std::string series, place, column;
   double x = 0, y = 0;
-  std::string label;  // written beside a point
+  std::string label;                // written beside a point
+  std::vector<double> shares = {};  // of lines: where on each axis, 0 to 1
   std::vector<Fact> facts;
 };
 
@@ -37,8 +39,13 @@ struct ChartLine {
   bool dashed = false;
 };
 
+// An axis of parallel coordinates: what its ends are.
+struct ParallelAxis {
+  std::string title, low, high;
+};
+
 struct Chart {
-  enum class Kind { kBars, kPoints, kSpans, kCells };
+  enum class Kind { kBars, kPoints, kSpans, kCells, kParallel };
 
   std::string name;         // "energy": what `orrery chart --name` takes
   std::string title;        // the finding
@@ -46,8 +53,10 @@ struct Chart {
   std::string note = {};    // what was left out, and the like
   Kind kind = Kind::kBars;
   ChartAxis x = {}, y = {};
-  std::vector<std::string> series = {};  // in the order of their colours
+  std::vector<std::string> series = {};   // in the order of their colours
+  std::vector<std::string> columns = {};  // of cells, in order; empty: as they appear
   std::vector<ChartMark> marks = {};
+  std::vector<ParallelAxis> axes = {};
   std::vector<ChartLine> lines = {};
   std::optional<std::pair<double, std::string>> limit = {};  // of bars: a line at x, and what it is
   bool side_by_side = false;                                 // bars of one place are not stacked
@@ -94,6 +103,8 @@ struct ChartScale {
   std::string text(double tick) const;
 };
 ChartScale scale_of(double least, double most, bool log);
+// The title of the axis x, with what the line at a limit is: a name beside the line would lie on bars.
+std::string x_title(const Chart& chart);
 // Those of x and y, over marks, lines and limit.
 std::pair<ChartScale, ChartScale> scales_of(const Chart& chart);
 // The places of bars and spans, and the columns of cells, in order of appearance.

@@ -111,9 +111,13 @@ std::string chart_plot(const Chart& chart, std::size_t width, bool colour) {
     const bool lettered = all || (some && series == 0);
     canvas.letter(x.share(mark.x), y.share(mark.y), lettered ? letter_of(letters) : sign, ink);
     if (!lettered || mark.facts.empty()) continue;
+    // As many lines as its figures need.
     std::string what = letter_of(letters++) + "  " + mark.facts.front().shown;
-    for (std::size_t f = 1; f < mark.facts.size(); ++f)
-      what += fmt::format("  {} {}", mark.facts[f].name, mark.facts[f].shown);
+    for (std::size_t f = 1; f < mark.facts.size(); ++f) {
+      const std::string next = fmt::format("  {} {}", mark.facts[f].name, mark.facts[f].shown);
+      if (shown_width(what) + shown_width(next) > width) legend += shortened(what, width) + "\n", what = " ";
+      what += next;
+    }
     legend += shortened(what, width) + "\n";
   }
   if (!all)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/present/chart/chart_parallel.h"
 #include "orrery/present/graph_svg.h"
 #include "orrery/present/text_table.h"
 
@@ -97,7 +98,7 @@ class Drawing {
                           top_ + height);
       out_ += written(x, top_ + height + 16, "middle", x_.text(tick));
     }
-    out_ += written((left_ + kWidth - right_) / 2, top_ + height + 36, "middle", chart_.x.title);
+    out_ += written((left_ + kWidth - right_) / 2, top_ + height + 36, "middle", x_title(chart_));
     height_ = top_ + height + kAxisRoom;
   }
 
@@ -135,7 +136,6 @@ class Drawing {
     const double x = across(chart_.limit->first), bottom = top_ + row * static_cast<double>(places.size());
     out_ += fmt::format("<line class=\"limit\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", x, top_,
                         bottom);
-    out_ += written(x - 4, bottom - 6, "end", chart_.limit->second, " class=\"mark\"");
   }
 
   void points() {
@@ -201,7 +201,7 @@ class Drawing {
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
-  return Drawing(chart).text();
+  return chart.kind == Chart::Kind::kParallel ? parallel_svg(chart) : Drawing(chart).text();
 }
 
 }  // namespace orrery::verbs

@@ -6,6 +6,7 @@
 #include "orrery/present/chart/chart_plot.h"
 #include "orrery/present/chart/chart_svg.h"
 #include "orrery/present/chart/chart_vega.h"
+#include "orrery/present/chart/loop_tree_html.h"
 #include "orrery/present/chart/page.h"
 #include "orrery/present/chart/result_tables.h"
 
@@ -83,6 +84,49 @@ TEST(Charts, TablesShowFiguresRoundedBesideAllDigits) {
   const std::string html = tables_html(result);
   EXPECT_NE(html.find("data-v=\"17515211390.060886\">17515211390<"), std::string::npos) << html;
   EXPECT_NE(html.find("<td class=\"n\">3</td>"), std::string::npos) << html;
+}
+
+TEST(Charts, LoopTreesAreNestedListsAndTheirNamesAreText) {
+  const Node result = document(
+      "{\"tree\": [{\"loop\": \"<b>\", \"count\": 2, \"tile\": 64, \"inside\": [{\"hold\": \"H\", \"at\": \"Buffer\", "
+      "\"bits\": 32768.0, \"shared\": true}, {\"sequence\": [[{\"compute\": \"H\", \"on\": \"MAC\"}], [{\"compute\": "
+      "\"Y\", \"on\": \"MAC\"}]]}]}]}");
+  EXPECT_TRUE(is_loop_tree(*at(result, "tree")));
+  const std::string html = tables_html(result);
+  EXPECT_NE(html.find("<b>&lt;b&gt;</b>: 2 of 64"), std::string::npos) << html;
+  EXPECT_NE(html.find("<b>Buffer</b> hands on <b>H</b>"), std::string::npos) << html;
+  EXPECT_NE(html.find("<ol>"), std::string::npos) << html;
+  EXPECT_EQ(html.find("..."), std::string::npos) << html;
+}
+
+TEST(Charts, PointsLeadToTheirLayers) {
+  const Node result = document(
+      "{\"points\": [{\"layers\": {\"a\": {\"x\": 1}, \"b\": {\"x\": 2}}}, {\"layers\": {\"a\": {\"x\": 3}, \"b\": "
+      "{\"x\": 4}}}]}");
+  const std::string html = tables_html(result, "p-");
+  EXPECT_NE(html.find("id=\"p-0\""), std::string::npos) << html;
+  EXPECT_EQ(html.find("id=\"p-1\""), html.rfind("id=\"p-1\"")) << html;
+  Chart chart = cloud(2);
+  chart.marks[0].facts = {derived("point", "1")};
+  const std::string linked = chart_table_html(chart, [](const Fact& fact) { return "p-" + fact.shown; });
+  EXPECT_NE(linked.find("<a href=\"#p-1\">1</a>"), std::string::npos) << linked;
+}
+
+TEST(Charts, ParallelCoordinatesHaveALineAPoint) {
+  Chart chart;
+  chart.kind = Chart::Kind::kParallel;
+  chart.series = {"on the front", "others"};
+  chart.axes = {{"depth", "1", "8"}, {"<energy>", "2", "5"}};
+  for (const double share : {0.0, 1.0}) {
+    ChartMark mark;
+    mark.series = chart.series[share > 0 ? 0 : 1];
+    mark.shares = {share, 1 - share};
+    chart.marks.push_back(mark);
+  }
+  const std::string svg = chart_svg(chart);
+  EXPECT_NE(svg.find("&lt;energy&gt;"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("class=\"s0\""), std::string::npos) << svg;
+  EXPECT_NE(text(chart_vega(chart)).find("\"shares\""), std::string::npos);
 }
 
 TEST(Charts, DifferencesNameWhatDiffersAndByHowMuch) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/present/chart/chart_parallel.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -44,9 +46,11 @@ Json values_of(const Chart& chart) {
   const std::string only = chart.series.empty() ? std::string() : chart.series.front();
   for (const ChartMark& mark : chart.marks) {
     if (chart.kind == Chart::Kind::kPoints && ((chart.x.log && mark.x <= 0) || (chart.y.log && mark.y <= 0))) continue;
-    Object row = {{"x", mark.x}};
-    if (chart.kind != Chart::Kind::kBars && chart.kind != Chart::Kind::kCells) row.emplace_back("y", mark.y);
-    if (chart.kind != Chart::Kind::kPoints) row.emplace_back("place", mark.place);
+    const bool parallel = chart.kind == Chart::Kind::kParallel;
+    Object row = {{parallel ? "shares" : "x", parallel ? numbers(mark.shares) : Json(mark.x)}};
+    if (parallel) row.emplace_back("first", !chart.series.empty() && mark.series == chart.series[0]);
+    if (chart.kind == Chart::Kind::kPoints || chart.kind == Chart::Kind::kSpans) row.emplace_back("y", mark.y);
+    if (chart.kind != Chart::Kind::kPoints && !parallel) row.emplace_back("place", mark.place);
     if (chart.kind == Chart::Kind::kCells) row.emplace_back("column", mark.column);
     if (chart.side_by_side) {
       const auto found = std::find(chart.series.begin(), chart.series.end(), mark.series);
@@ -171,17 +175,6 @@ Json limit_rule(const Chart& chart) {
                                                     {"strokeDash", Object{{"value", List{5, 4}}}}}}}}};
 }
 
-Json limit_name(const Chart& chart) {
-  return Object{{"type", "text"},
-                {"interactive", false},
-                {"encode", Object{{"update", Object{{"x", Object{{"scale", "x"}, {"value", chart.limit->first}}},
-                                                    {"y", signal("height")},
-                                                    {"dx", Object{{"value", -5}}},
-                                                    {"dy", Object{{"value", -5}}},
-                                                    {"align", Object{{"value", "right"}}},
-                                                    {"text", Object{{"value", chart.limit->second}}}}}}}};
-}
-
 // A rectangle that is drawn over points; the page shows their rows alone.
 Json brush() {
   return List{Object{{"name", "brush"},
@@ -212,9 +205,9 @@ void add_rows(const Chart& chart, Json& spec) {
   spec["scales"] =
       List{scale_json("x", x, "width"),
            Object{{"name", "y"}, {"type", "band"}, {"domain", words(places)}, {"range", "height"}, {"padding", 0.18}}};
-  spec["axes"] = List{axis_json("bottom", "x", chart.x.title, &x), axis_json("left", "y", "", nullptr)};
+  spec["axes"] = List{axis_json("bottom", "x", x_title(chart), &x), axis_json("left", "y", "", nullptr)};
   List marks = {row_marks(chart)};
-  if (chart.limit) marks.push_back(limit_rule(chart)), marks.push_back(limit_name(chart));
+  if (chart.limit) marks.push_back(limit_rule(chart));
   spec["marks"] = std::move(marks);
 }
 
@@ -293,7 +286,9 @@ Json chart_vega(const Chart& chart) {
     add_cells(chart, spec);
     return spec;
   }
-  if (chart.kind == Chart::Kind::kPoints)
+  if (chart.kind == Chart::Kind::kParallel)
+    add_parallel(chart, spec);
+  else if (chart.kind == Chart::Kind::kPoints)
     add_points(chart, spec);
   else
     add_rows(chart, spec);

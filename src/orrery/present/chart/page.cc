@@ -40,12 +40,18 @@ std::string anchor(std::size_t answer, const Chart& chart) {
   return fmt::format("a{}-{}", answer + 1, chart.name);
 }
 
+std::string headline(const PageAnswer& answer) {
+  return answer.name + (answer.subject.empty() ? "" : ": " + answer.subject);
+}
+
 std::string contents(const std::vector<PageAnswer>& answers) {
   std::string out = "<nav aria-label=\"contents\"><ul>\n";
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (answers.size() > 1) out += fmt::format("<li><a href=\"#a{}\">{}</a><ul>\n", i + 1, xml_text(answers[i].name));
+    if (answers.size() > 1)
+      out += fmt::format("<li><a href=\"#a{}\">{}</a><ul>\n", i + 1, xml_text(headline(answers[i])));
     for (const Chart& chart : answers[i].charts)
       out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", xml_text(anchor(i, chart)), xml_text(chart.title));
+    if (!answers[i].picture.empty()) out += fmt::format("<li><a href=\"#a{}-graph\">the graph</a></li>\n", i + 1);
     out += fmt::format("<li><a href=\"#a{}-figures\">all figures</a></li>\n", i + 1);
     if (answers.size() > 1) out += "</ul></li>\n";
   }
@@ -69,6 +75,7 @@ std::string question(const PageAnswer& answer) {
 
 std::string proof(const Node& document) {
   const Node* certificate = at(document, "certificate");
+  if (certificate == nullptr) certificate = at(document, "result.certificate");  // of `serve`
   const Node* optimal = certificate ? at(*certificate, "optimal") : nullptr;
   if (optimal == nullptr || optimal->kind != Node::Kind::kTruth) return "";
   std::string out = "<p class=\"proof\">";
@@ -95,6 +102,20 @@ std::string accuracy(const Node& document) {
     out = fmt::format("Expected error: {:.3g} %{}.", *error, of.empty() ? "" : ", as " + of);
   else if (!of.empty())
     out = "Held against: " + of + ".";
+  // Of plans that were searched: predicted over measured speed.
+  if (const Node* optimum = at(document, "result.optimum_error"); optimum && optimum->is_object())
+    out += fmt::format(
+        " For two of three of these {} recipes the best plan's predicted speed was {:.2f} to {:.2f} times the one "
+        "that was measured of the recipe (median {:.2f}): above 1, the recipe ran slower than the best plan is "
+        "predicted to.",
+        number_at(*optimum, "recipes").value_or(0), number_at(*optimum, "least").value_or(0),
+        number_at(*optimum, "most").value_or(0), number_at(*optimum, "median").value_or(0));
+  // Of `serve`.
+  const auto tokens = number_at(document, "result.expected_error.tpot"),
+             first = number_at(document, "result.expected_error.ttft");
+  if (tokens && first)
+    out += fmt::format("Expected error: {:.3g} % of the time between tokens, {:.3g} % of that to the first one.",
+                       100 * *tokens, 100 * *first);
   return out.empty() ? "" : "<p>" + xml_text(out) + "</p>\n";
 }
 
@@ -142,7 +163,16 @@ void say_names_once(const Chart& chart, Json& spec) {
   spec["tips"] = std::move(names);
 }
 
-std::string figure(std::size_t answer, const Chart& chart, bool moves) {
+// Ids of a text that begin so.
+std::set<std::string> ids_in(const std::string& text, const std::string& begin) {
+  std::set<std::string> out;
+  const std::string sought = "id=\"" + begin;
+  for (std::size_t at = text.find(sought); at != std::string::npos; at = text.find(sought, at + 1))
+    out.insert(text.substr(at + 4, text.find('"', at + 4) - at - 4));
+  return out;
+}
+
+std::string figure(std::size_t answer, const Chart& chart, bool moves, const CellLink& link) {
   const std::string id = xml_text(anchor(answer, chart));
   std::string out = fmt::format(
       "<figure id=\"{}\"{} aria-labelledby=\"{}-title\">\n<figcaption><h3 id=\"{}-title\">{}</h3><p "
@@ -160,21 +190,35 @@ std::string figure(std::size_t answer, const Chart& chart, bool moves) {
   if (!chart.note.empty()) out += "<p class=\"note\">" + xml_text(chart.note) + "</p>\n";
   if (chart.kind == Chart::Kind::kPoints && chart.marks.size() > 10 && moves)
     out += "<p class=\"note\">Draw a rectangle over points to see their rows alone; a double click shows all.</p>\n";
-  return out + chart_table_html(chart) + "</figure>\n";
+  return out + chart_table_html(chart, link) + "</figure>\n";
 }
 
 std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
   std::string out = fmt::format("<section id=\"a{0}\" aria-labelledby=\"a{0}-title\"><h2 id=\"a{0}-title\">{1}</h2>\n",
-                                place + 1, xml_text(answer.name));
+                                place + 1, xml_text(headline(answer)));
   out += question(answer) + proof(*answer.document) + accuracy(*answer.document) + warnings(*answer.document);
-  for (const Chart& chart : answer.charts) out += figure(place, chart, moves);
+  // A point of a study leads to its layers.
+  const std::string anchor = fmt::format("a{}-point-", place + 1);
+  std::string tables;
+  if (const Node* config = at(*answer.document, "config")) tables += tables_html(*config);
+  if (const Node* result = at(*answer.document, "result")) tables += tables_html(*result, anchor);
+  const std::set<std::string> known = ids_in(tables, anchor);
+  const CellLink link = [&](const Fact& fact) {
+    return fact.name == "point" && known.count(anchor + fact.shown) > 0 ? anchor + fact.shown : std::string();
+  };
+  for (const Chart& chart : answer.charts) out += figure(place, chart, moves, link);
+  if (!answer.picture.empty())
+    out += fmt::format(
+        "<figure id=\"a{0}-graph\" aria-labelledby=\"a{0}-graph-title\"><figcaption><h3 id=\"a{0}-graph-title\">The "
+        "kernels and their configurations</h3><p class=\"what\">A box a kernel, a line what one hands to another, a "
+        "band "
+        "a configuration, from the first on top.</p></figcaption><div class=\"graph scroll\">{1}</div></figure>\n",
+        place + 1, answer.picture);
   out += fmt::format(
       "<h3 id=\"a{}-figures\">All figures</h3>\n<p class=\"note\">Names are those of the JSON document; "
       "sorting and tooltips use all digits.</p>\n",
       place + 1);
-  if (const Node* config = at(*answer.document, "config")) out += tables_html(*config);
-  if (const Node* result = at(*answer.document, "result")) out += tables_html(*result);
-  return out + "</section>\n";
+  return out + tables + "</section>\n";
 }
 
 std::string differences(const std::vector<PageAnswer>& answers) {

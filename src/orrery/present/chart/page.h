@@ -14,6 +14,8 @@ struct PageAnswer {
   std::string command;  // repeats it; empty: not known
   const Node* document = nullptr;
   std::vector<Chart> charts;
+  std::string subject = {};  // "llama3-70b on dgx-h100"; empty: nothing tells
+  std::string picture = {};  // SVG of a graph; empty: none
 };
 
 // `vega`: the library's source; empty: charts are drawn without it, and do not move.

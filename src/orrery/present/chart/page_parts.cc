@@ -30,7 +30,12 @@ figcaption .what { color: var(--quiet); margin: 0 0 .5rem; font-size: .93em; }
 svg.chart { max-width: 100%; height: auto; font-size: 11px; }
 svg.chart text { fill: var(--ink); } svg.chart .grid { stroke: var(--grid); }
 svg.chart .limit { stroke: var(--ink); stroke-width: 2; stroke-dasharray: 5 4; }
-svg.chart .line { fill: none; stroke: var(--quiet); stroke-width: 1.5; } svg.chart .dashed { stroke-dasharray: 5 4; }
+svg.chart .line { fill: none; stroke: var(--quiet); stroke-width: 1.5; } svg.chart polyline.s0 { fill: none; stroke: var(--c0); stroke-width: 1.6; }
+svg.chart polyline.s1 { fill: none; stroke: var(--c1); stroke-opacity: .3; } svg.chart .dashed { stroke-dasharray: 5 4; }
+.graph { background: #fff; color: #222; max-height: none; }
+.graph svg { max-width: 100%; height: auto; min-width: 36rem; }
+.tree ul, .tree ol { margin: 0; padding-left: 1.3rem; border-left: 2px solid var(--rule); }
+.tree ul { list-style: none; } .tree .hold b { color: var(--c0); } .tree .compute b { color: var(--c5); }
 .drawn { display: none; } .live .drawn { display: block; } .live .still { display: none; }
 .drawn svg { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
@@ -56,7 +61,11 @@ input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-w
   .still svg.chart { max-width: none; min-width: 34rem; } th, td { padding: .15rem .35rem; } }
 @media print { :root { --ink: #000; --quiet: #444; --ground: #fff; --panel: #fff; --rule: #bbb; --grid: #ddd;
   --link: #000; }
-  body { max-width: none; font-size: 10pt; } .live .drawn { display: none; } .live .still { display: block; }
+  body { max-width: none; font-size: 10pt; } .live .graph { background: #fff; color: #222; max-height: none; }
+.graph svg { max-width: 100%; height: auto; min-width: 36rem; }
+.tree ul, .tree ol { margin: 0; padding-left: 1.3rem; border-left: 2px solid var(--rule); }
+.tree ul { list-style: none; } .tree .hold b { color: var(--c0); } .tree .compute b { color: var(--c5); }
+.drawn { display: none; } .live .still { display: block; }
   .scroll { max-height: none; overflow: visible; } input.filter { display: none; } figure { break-inside: avoid;
   padding: 0; }
   table { font-size: 8pt; } thead th { position: static; } }

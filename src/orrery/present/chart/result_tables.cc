@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
+#include "orrery/present/chart/loop_tree_html.h"
 #include "orrery/present/graph_svg.h"
 
 namespace orrery::verbs {
@@ -34,11 +35,14 @@ bool is_rows(const Node& node) {
   return holds(node, is_object) && (node.kind == Node::Kind::kList || node.members.size() > 1);
 }
 
-std::string cell(const Fact& fact) {
+std::string cell(const Fact& fact, const CellLink& link = {}) {
   const bool rounded = !fact.exact.empty() && fact.exact != fact.shown;
   const bool number = !fact.exact.empty() || base::parse_number<double>(fact.shown) || fact.shown.ends_with(" %");
+  const std::string to = link ? link(fact) : std::string();
+  std::string shown = xml_text(fact.shown);
+  if (!to.empty()) shown = fmt::format("<a href=\"#{}\">{}</a>", xml_text(to), shown);
   return fmt::format("<td{}{}>{}</td>", number ? " class=\"n\"" : "",
-                     rounded ? " data-v=\"" + xml_text(fact.exact) + "\"" : "", xml_text(fact.shown));
+                     rounded ? " data-v=\"" + xml_text(fact.exact) + "\"" : "", shown);
 }
 
 // A list of scalars in one cell.
@@ -115,7 +119,7 @@ std::string alike_text(const HtmlTable& table, const std::vector<bool>& alike) {
   return out.empty() ? "" : "<p class=\"note\">Alike in all rows: " + xml_text(out) + ".</p>\n";
 }
 
-std::string html(const HtmlTable& table) {
+std::string html(const HtmlTable& table, const std::string& anchor, const CellLink& link = {}) {
   if (table.rows.empty() || table.columns.empty()) return "";
   const std::vector<bool> alike = alike_columns(table);
   const auto shown_columns = static_cast<std::size_t>(std::count(alike.begin(), alike.end(), false));
@@ -134,9 +138,14 @@ std::string html(const HtmlTable& table) {
   for (std::size_t i = 0; i < std::min(most, table.rows.size()); ++i) {
     std::vector<const Fact*> cells(table.columns.size(), nullptr);
     for (const Fact& fact : table.rows[i].facts) cells[table.place.at(fact.name)] = &fact;
-    out += fmt::format("<tr data-i=\"{}\">", i);
+    const std::vector<Fact>& facts = table.rows[i].facts;
+    const bool nested = !facts.empty() && facts[0].name == "of points";
+    const std::string point = nested ? facts[0].shown : fmt::format("{}", i);
+    const bool first = !nested || i == 0 || table.rows[i - 1].facts[0].shown != point;
+    out += fmt::format("<tr data-i=\"{}\"{}>", i,
+                       anchor.empty() || !first ? "" : fmt::format(" id=\"{}{}\"", anchor, xml_text(point)));
     for (std::size_t c = 0; c < cells.size(); ++c)
-      if (!alike[c]) out += cells[c] ? cell(*cells[c]) : "<td></td>";
+      if (!alike[c]) out += cells[c] ? cell(*cells[c], link) : "<td></td>";
     out += "</tr>\n";
   }
   return out + "</tbody></table></div></details>\n";
@@ -150,13 +159,15 @@ std::string identity(const Node& row, std::size_t place) {
 
 class Tables {
  public:
-  std::string text(const Node& result) {
+  std::string text(const Node& result, const std::string& anchor) {
     std::vector<Fact> facts;
     std::vector<Nested> nested;
     flatten(result, "", facts, nested);
-    std::string out = figures(facts);
     for (const Nested& one : nested) rows(one.path, *one.node, {});
-    for (const std::string& name : order_) out += html(tables_.at(name));
+    std::string out = trees_ + figures(facts);
+    // A point of one layer has its figures in its own row.
+    const std::string with_ids = tables_.count("points.layers") > 0 ? "points.layers" : "points";
+    for (const std::string& name : order_) out += html(tables_.at(name), name == with_ids ? anchor : std::string());
     return out;
   }
 
@@ -173,6 +184,12 @@ class Tables {
   }
 
   void rows(const std::string& name, const Node& node, const std::vector<Fact>& above) {
+    if (is_loop_tree(node)) {
+      trees_ +=
+          fmt::format("<details{}><summary>{}{}, outside in</summary>{}</details>\n", trees_.empty() ? " open" : "",
+                      xml_text(name), above.empty() ? "" : " of " + xml_text(above.back().shown), loop_tree_html(node));
+      return;
+    }
     if (tables_.find(name) == tables_.end()) {
       tables_[name].name = name;
       order_.push_back(name);
@@ -196,6 +213,7 @@ class Tables {
 
   std::map<std::string, HtmlTable> tables_;
   std::vector<std::string> order_;
+  std::string trees_;
 };
 
 using Leaves = std::vector<std::pair<std::string, const Node*>>;
@@ -206,7 +224,7 @@ void leaves_of(const Node& node, const std::string& path, Leaves& out) {
     out.emplace_back(path, &node);
   } else if (node.is_object()) {
     for (const formats::json::Member& member : node.members) leaves_of(member.value, below(member.key), out);
-  } else if (is_rows(node)) {
+  } else if (is_rows(node) && !is_loop_tree(node)) {
     for (std::size_t i = 0; i < node.items.size(); ++i)
       leaves_of(node.items[i], path + "[" + identity(node.items[i], i) + "]", out);
   }
@@ -214,15 +232,22 @@ void leaves_of(const Node& node, const std::string& path, Leaves& out) {
 
 }  // namespace
 
-std::string tables_html(const Node& result) {
-  return Tables().text(result);
+std::string tables_html(const Node& result, const std::string& anchor) {
+  return Tables().text(result, anchor);
 }
 
-std::string chart_table_html(const Chart& chart) {
+std::string chart_table_html(const Chart& chart, const CellLink& link) {
   HtmlTable table;
   table.name = "figures of this chart";
-  for (const ChartMark& mark : chart.marks) table.add({mark.facts});
-  return html(table);
+  // Those of the front, which are drawn last, come first.
+  const bool ranked = chart.kind == Chart::Kind::kPoints || chart.kind == Chart::Kind::kParallel;
+  const auto first = [&](const ChartMark& mark) {
+    return ranked && !chart.series.empty() && mark.series == chart.series[0];
+  };
+  for (const bool turn : {true, false})
+    for (const ChartMark& mark : chart.marks)
+      if (first(mark) == turn) table.add({mark.facts});
+  return html(table, "", link);
 }
 
 std::string comparison_html(const std::vector<NamedDocument>& documents) {

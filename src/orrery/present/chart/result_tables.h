@@ -1,6 +1,7 @@
 // Any answer's document as HTML tables: every list of objects a table, what is nested in its rows a table of its own.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,11 @@
 
 namespace orrery::verbs {
 
-std::string tables_html(const Node& result);
-// A table of a chart's figures, a row for each mark.
-std::string chart_table_html(const Chart& chart);
+// The first row that tells of the layers of point 17 of `points` has the id "<anchor>17"; none without an anchor.
+std::string tables_html(const Node& result, const std::string& anchor = "");
+// A table of a chart's figures, a row for each mark. `link` names the id that a cell leads to, "" where to none.
+using CellLink = std::function<std::string(const Fact& fact)>;
+std::string chart_table_html(const Chart& chart, const CellLink& link = {});
 
 struct NamedDocument {
   std::string name;

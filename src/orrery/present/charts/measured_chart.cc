@@ -1,5 +1,5 @@
-// Charts of what is measured or simulated: `tune run`, `tune ledger`, `sparse measure`, `sparse simulate` and
-// `sparse break-even`.
+// Charts of what is measured or simulated: `tune run`, `tune select`, `tune ledger`, `sparse mask`, `sparse measure`,
+// `sparse simulate` and `sparse break-even`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -82,6 +82,23 @@ std::vector<Chart> tune_run_charts(const Node& document) {
   return {operator_times(document), operator_roofline(document)};
 }
 
+// The layouts that were chosen, from measured times.
+std::vector<Chart> tune_select_charts(const Node& document) {
+  const Node* times = at(document, "result.per_operator");
+  if (times == nullptr || !times->is_object()) return {};
+  Chart out = bars_of(*times, "time", "time", "ms");
+  if (out.marks.empty()) return {};
+  out.title =
+      fmt::format("{} takes {} of the layer's time", out.marks.front().place, out.marks.front().facts.back().shown);
+  out.description = "Measured time of each operator in the layouts that were chosen, the largest first.";
+  const auto time = number_at(document, "result.time_ms"),
+             bound = number_at(document, "result.lower_bound_without_layouts_ms");
+  if (time && bound && *bound > 0)
+    out.note = fmt::format("Together {:.4g} ms: {:.3g} % more than if each operator ran in its best layout.", *time,
+                           100 * (*time / *bound - 1));
+  return {out};
+}
+
 std::vector<Chart> tune_ledger_charts(const Node& document) {
   Chart out;
   out.name = "roofline", out.kind = Chart::Kind::kPoints;
@@ -115,6 +132,30 @@ std::vector<Chart> tune_ledger_charts(const Node& document) {
   out.title = fmt::format("Operators bound by memory take {} of the modelled time", percent_of(bound, all));
   out.description =
       "Roofline: a point an operator of the layer; the line is what the machine's arithmetic and memory allow.";
+  return {out};
+}
+
+std::vector<Chart> sparse_mask_charts(const Node& document) {
+  Chart out;
+  out.name = "balance";
+  const Node *balances = at(document, "result.load_balance"), *density = at(document, "result.density");
+  if (balances == nullptr || !balances->is_object()) return {};
+  std::vector<Share> used;
+  for (const formats::json::Member& scheme : balances->members) {
+    if (!scheme.value.is_number()) continue;
+    ChartMark mark;
+    mark.place = scheme.key, mark.x = 100 * scheme.value.number;
+    mark.facts = {derived("packing", scheme.key), fact("load_balance", &scheme.value)};
+    add_share(used, scheme.key, mark.x);
+    out.marks.push_back(std::move(mark));
+  }
+  if (used.empty()) return {};
+  const Share& most = largest_of(used);
+  out.x.title = "utilisation of the array (%)";
+  out.title = fmt::format("{} uses {} of the array", most.name, percent_of(most.amount, 100));
+  if (density && density->is_number())
+    out.title = fmt::format("{} of the pairs are kept; ", percent_of(density->number, 1)) + out.title;
+  out.description = "How evenly the kept pairs fill the array under each packing.";
   return {out};
 }
 

@@ -17,7 +17,7 @@ std::vector<Configuration> configurations_of(const Node& document) {
   std::vector<Configuration> out;
   for (const Node& each : items_at(document, "result.configurations")) {
     const std::vector<Node>& kernels = items_at(each, "kernels");
-    std::string name = fmt::format("{}", out.size() + 1);
+    std::string name = fmt::format("{}", out.size());  // as `assignment` counts
     if (!kernels.empty()) name += ": " + kernels.front().text;
     if (kernels.size() > 1) name += fmt::format(" and {} more", kernels.size() - 1);
     out.push_back({&each, name});

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orrery/present/charts/answer_charts.h"
+#include "orrery/present/charts/study_parallel.h"
 
 namespace orrery::verbs {
 namespace {
@@ -30,39 +31,11 @@ const Ranked* ranked(const std::string& objective) {
   return nullptr;
 }
 
-std::string last_part(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  const std::size_t before = dot == std::string::npos ? dot : path.rfind('.', dot - 1);
-  return before == std::string::npos ? path : path.substr(before + 1);
-}
-
-void flatten_config(const Node& config, const std::string& prefix,
-                    std::vector<std::pair<std::string, const Node*>>& out) {
-  for (const formats::json::Member& member : config.members) {
-    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
-    if (member.value.is_object())
-      flatten_config(member.value, path, out);
-    else
-      out.emplace_back(path, &member.value);
-  }
-}
-
-std::vector<std::pair<std::string, const Node*>> config_of(const Node& point) {
-  std::vector<std::pair<std::string, const Node*>> out;
-  if (const Node* config = at(point, "config")) flatten_config(*config, "", out);
-  return out;
-}
-
 std::string config_text(const Node& point) {
   std::string out;
   for (const auto& [path, value] : config_of(point))
     out += (out.empty() ? "" : ", ") + last_part(path) + " " + shown_text(*value);
   return out;
-}
-
-// Linear where figures lie close together.
-bool spreads(double least, double most) {
-  return least > 0 && most / least > 20;
 }
 
 ChartMark study_mark(const Node& point, std::size_t place, const Node* x, const Node* y) {
@@ -82,6 +55,26 @@ struct StudyPoints {
   std::set<std::size_t> front;
   std::vector<std::size_t> in_order;  // of the front
 };
+
+// Of a front of which less is better in both: the points at its ends, and the one that is near to both.
+std::string points_that_matter(const Chart& chart, const char* x, const char* y) {
+  const auto [across, up] = scales_of(chart);
+  const ChartMark *left = nullptr, *low = nullptr, *near = nullptr;
+  double nearest = 0;
+  std::size_t count = 0;
+  for (const ChartMark& mark : chart.marks) {
+    if (mark.series != chart.series[0]) continue;
+    ++count;
+    const double far = std::hypot(across.share(mark.x), up.share(mark.y));
+    if (left == nullptr || mark.x < left->x) left = &mark;
+    if (low == nullptr || mark.y < low->y) low = &mark;
+    if (near == nullptr || far < nearest) near = &mark, nearest = far;
+  }
+  if (count < 3 || near == left || near == low) return "";
+  const auto said = [](const ChartMark& mark) { return fmt::format("point {} ({})", mark.facts[0].shown, mark.label); };
+  return fmt::format("Three that matter: the least {} has {}, the least {} {}, near to both is {}.", x, said(*left), y,
+                     said(*low), said(*near));
+}
 
 // By the first two objectives, or by the first and the first field that varies.
 Chart study_front(const StudyPoints& study) {
@@ -128,6 +121,9 @@ Chart study_front(const StudyPoints& study) {
   out.x = {second ? scaled(*first, most_x, &ChartMark::x) : field, spreads(least_x, most_x)};
   out.y = {scaled(second ? *second : *first, most_y, &ChartMark::y), spreads(least_y, most_y)};
   if (second) out.lines.push_back(front_line(std::move(line), "front"));
+  const std::string_view more_is_better = "utilization";  // of all others less is better
+  if (second && first->objective != more_is_better && second->objective != more_is_better)
+    out.note = points_that_matter(out, first->objective, second->objective);
   const Node& best = (*study.points)[study.in_order.empty() ? 0 : study.in_order.front()];
   out.title = second ? fmt::format("{} of {} points are beaten by no other one; the best {} is at {}",
                                    study.in_order.size(), all, first->objective, config_text(best))
@@ -175,9 +171,12 @@ std::vector<Chart> sweep_charts(const Node& document) {
   Chart front = study_front(study);
   const Node *finished = at(*result, "finished"), *stored = at(*result, "stored_before");
   if (finished && finished->kind == Node::Kind::kTruth && !finished->truth)
-    front.note = "Not all points of the study are done" +
-                 (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
-  return {front, effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
+    front.note += std::string(front.note.empty() ? "" : " ") + "Not all points of the study are done" +
+                  (stored && stored->number > 0 ? ": " + shown_text(*stored) + " were stored." : std::string("."));
+  std::vector<StudyFigure> figures;
+  for (const Ranked* by : study.objectives) figures.push_back({by->field, by->objective});
+  return {front, study_parallel(*study.points, figures, study.front),
+          effects(*result, study.objectives.empty() ? "" : study.objectives[0]->objective)};
 }
 
 std::vector<Chart> sparse_points_charts(const Node& document) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/present/charts/answer_charts.h"
+#include "orrery/present/charts/plan_charts.h"
 
 namespace orrery::verbs {
 namespace {
@@ -10,12 +10,6 @@ namespace {
 // What of an iteration is no work of the model.
 bool is_waiting(const std::string& cause) {
   return cause.ends_with("_exposed") || cause == "bubble";
-}
-
-std::string cause_text(const std::string& cause) {
-  if (cause.ends_with("_exposed")) return "waiting for " + cause.substr(0, 2) + " transfers";
-  if (cause == "bubble") return "pipeline bubble";
-  return cause;
 }
 
 Chart time_by_cause(const Node& result) {
@@ -62,27 +56,6 @@ Chart memory_by_kind(const Node& result) {
         fmt::format("; {:.3g} of {:.3g} {} are used", *total * unit.factor, *capacity * unit.factor, unit.name);
   out.description = "Memory of the fullest accelerator by what lies there, against what it has.";
   return out;
-}
-
-std::string plan_text(const Node& plan) {
-  std::string out;
-  for (const char* field : {"tp", "pp", "dp", "cp", "ep"})
-    if (const auto degree = number_at(plan, field); degree && (*degree > 1 || std::string_view(field) == "tp"))
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", field, shown_number(*degree));
-  if (const auto size = number_at(plan, "micro_batch")) out += ", micro-batch " + shown_number(*size);
-  if (const auto parts = number_at(plan, "interleave"); parts && *parts > 1)
-    out += ", interleaved " + shown_number(*parts);
-  if (const std::string again = text_at(plan, "recompute"); !again.empty() && again != "none")
-    out += ", recompute " + again;
-  return out;
-}
-
-void plan_fields(const Node& plan, const std::string& prefix, std::vector<Fact>& out) {
-  for (const formats::json::Member& member : plan.members)
-    if (member.value.is_object())
-      plan_fields(member.value, prefix + member.key + ".", out);
-    else
-      out.push_back(fact(prefix + member.key, &member.value));
 }
 
 // What sets plans apart, each by its place: "2: interleave 5, zero 1".
@@ -174,10 +147,38 @@ Chart plan_front(const Node& result) {
 
 }  // namespace
 
+std::string cause_text(const std::string& cause) {
+  if (cause.ends_with("_exposed")) return "waiting for " + cause.substr(0, 2) + " transfers";
+  if (cause == "bubble") return "pipeline bubble";
+  return cause;
+}
+
+std::string plan_text(const Node& plan) {
+  std::string out;
+  for (const char* field : {"tp", "pp", "dp", "cp", "ep"})
+    if (const auto degree = number_at(plan, field); degree && (*degree > 1 || std::string_view(field) == "tp"))
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", field, shown_number(*degree));
+  if (const auto size = number_at(plan, "micro_batch")) out += ", micro-batch " + shown_number(*size);
+  if (const auto parts = number_at(plan, "interleave"); parts && *parts > 1)
+    out += ", interleaved " + shown_number(*parts);
+  if (const std::string again = text_at(plan, "recompute"); !again.empty() && again != "none")
+    out += ", recompute " + again;
+  return out;
+}
+
+void plan_fields(const Node& plan, const std::string& prefix, std::vector<Fact>& out) {
+  for (const formats::json::Member& member : plan.members)
+    if (member.value.is_object())
+      plan_fields(member.value, prefix + member.key + ".", out);
+    else
+      out.push_back(fact(prefix + member.key, &member.value));
+}
+
 std::vector<Chart> train_charts(const Node& document) {
   const Node* result = at(document, "result");
   if (result == nullptr) return {};
-  return {time_by_cause(*result), memory_by_kind(*result), best_plans(*result), plan_front(*result)};
+  return {time_by_cause(*result),   memory_by_kind(*result),    usual_beside_best(*result), best_plans(*result),
+          best_by_degrees(*result), pipeline_timeline(*result), plan_front(*result)};
 }
 
 }  // namespace orrery::verbs

@@ -168,6 +168,32 @@ std::vector<std::pair<std::string, std::string>> sharding(const PlacedGraph& pla
   return out;
 }
 
+// What is drawn.
+Record<workload::KernelGraph> kernel_graph() {
+  using workload::Kernel;
+  using workload::KernelEdge;
+  const Record<Kernel> kernel = {
+      {"name", "Name of the kernel.", &Kernel::name},
+      {"unit", "What computes it.",
+       [](const Kernel& k) { return k.unit == workload::KernelUnit::kSystolic ? "systolic" : "simd"; },
+       OneOf{{"systolic", "simd"}}},
+      {"direction", "Pass that it is of.",
+       [](const Kernel& k) { return k.direction == workload::Direction::kForward ? "forward" : "backward"; },
+       OneOf{{"forward", "backward"}}},
+      {"product", "Whether it is a matrix product.", &Kernel::is_product},
+      {"outer", "Its size, unsharded, side by side.", &Kernel::outer},
+      {"m", "Rows of its result.", &Kernel::m},
+      {"k", "What it sums over; 1: nothing.", &Kernel::k},
+      {"n", "Columns of its result.", &Kernel::n},
+      {"output_bytes", "Bytes of its result.", &Kernel::output_bytes}};
+  const Record<KernelEdge> edge = {
+      {"from", "Number of the kernel that hands its result on, from 1.",
+       [](const KernelEdge& e) { return e.from + 1; }},
+      {"to", "Number of the kernel that takes it, from 1.", [](const KernelEdge& e) { return e.to + 1; }}};
+  return {{"kernels", "Kernels, in the order of their numbers.", &workload::KernelGraph::kernels, kernel},
+          {"edges", "Who hands results to whom.", &workload::KernelGraph::edges, edge}};
+}
+
 // With `--joint`: what sharding first and fusing then makes of the same question.
 Record<PlacedGraph> two_passes() {
   const auto passes = [](const PlacedGraph& p) -> const auto& {
@@ -212,6 +238,7 @@ Record<PlacedGraph> result() {
   return out.add(
       {{"sharding", "Dimension of each kernel that is split over the tensor-parallel chips.", sharding,
         OneOf{{"outer", "M", "K", "N", "none"}}},
+       {"graph", "The graph of kernels.", [](const PlacedGraph& p) { return p.setup.graph; }, kernel_graph()},
        {"sharding_rule", "How the sharding was found.", [](const PlacedGraph& p) { return p.placement.sharding.rule; },
         OneOf{{"pinned", "reference table", "optimised", "joint", "not sharded"}}},
        {"communication_bytes", "Bytes that the sharding communicates in a pass, of whole tensors.",

@@ -15,6 +15,8 @@
 #include "orrery/present/chart/chart_vega.h"
 #include "orrery/present/chart/page.h"
 #include "orrery/present/charts/answer_charts.h"
+#include "orrery/present/charts/answer_graph.h"
+#include "orrery/present/charts/answer_subject.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/report/answer_pictures.h"
 #include "orrery/verbs/report/json.h"
@@ -44,6 +46,7 @@ std::string vega(std::vector<base::Diagnostic>& remarks) {
 
 // "sparse measure" of "sparse_measure".
 std::string verb_of(std::string kind) {
+  if (kind == "map_fuse") return "map --fuse";
   for (char& c : kind) c = c == '_' ? ' ' : c;
   return kind;
 }
@@ -52,13 +55,16 @@ PageAnswer page_answer(std::string name, std::string command, const Node& docume
   PageAnswer out;
   out.name = std::move(name), out.command = std::move(command);
   out.kind = kind_of(document), out.document = &document, out.charts = charts_of(document);
+  out.subject = subject_of(document), out.picture = graph_of(document);
   return out;
 }
 
 std::string title_of(const std::vector<PageAnswer>& answers) {
   if (answers.size() > 1) return fmt::format("{} answers of Orrery", answers.size());
   const PageAnswer& only = answers.front();
-  return "orrery " + verb_of(only.kind) + (only.charts.empty() ? "" : ": " + only.charts.front().title);
+  std::string out = "orrery " + verb_of(only.kind);
+  if (!only.subject.empty()) out += ", " + only.subject;
+  return out + (only.charts.empty() ? "" : ": " + only.charts.front().title);
 }
 
 Node document_of(const std::string& text) {

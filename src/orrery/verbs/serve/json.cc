@@ -6,6 +6,7 @@ namespace {
 using serving::Deployment;
 using serving::FirstToken;
 using serving::Found;
+using serving::KvMemory;
 using serving::Simulation;
 
 std::optional<double> known(double value) {
@@ -36,6 +37,15 @@ Record<Deployment> plan() {
       {"acceptance", "Of a guess.", &D::acceptance},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
+}
+
+Record<KvMemory> memory() {
+  using M = KvMemory;
+  return {{"weights", "The model's.", &M::weights},
+          {"activations", "Of a step of the most tokens.", &M::activations},
+          {"graphs", "Captured graphs and libraries.", &M::graphs},
+          {"caches", "Blocks of keys and values, held or free.", &M::caches},
+          {"total", "What an accelerator has.", &M::total}};
 }
 
 Record<Simulation> simulation() {
@@ -151,6 +161,7 @@ Record<ServedAnswer> result() {
       {"kv_blocks", "Of a group of attention.", [](const A& a) { return a.first().service.memory.blocks; }},
       {"kv_tokens", "Tokens that they hold in layers that keep all.",
        [](const A& a) { return a.first().service.memory.tokens(); }},
+      {"memory_bytes", "Of the accelerator with most.", [](const A& a) { return a.first().service.memory; }, memory()},
       {"max_concurrency", "Requests as long as these that the blocks hold at once.",
        [](const A& a) { return a.first().service.max_concurrency; }},
       {"occupancy", "Share of the blocks that is held.", [](const A& a) { return a.first().service.occupancy; }},

@@ -123,6 +123,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");
   declare_search(line, request.limits, "Threads; default 1",
                  "End the search after so many seconds, with the best so far");
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   if (request.memory_share == 0)
     misuse("O1102", "--memory-share: `0` leaves nothing to be filled", "write `--memory-share 0.9`");

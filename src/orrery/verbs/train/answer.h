@@ -20,6 +20,7 @@
 #include "orrery/inputs/systems/optimum_error.h"
 #include "orrery/verbs/train/operators/run_operators.h"
 #include "orrery/verbs/train/plans/plan_question.h"
+#include "orrery/verbs/train/plans/usual_plan.h"
 
 namespace orrery::verbs {
 
@@ -54,6 +55,7 @@ struct TrainedModel {
   std::optional<ExpectedError> expected_error;  // nothing: no runs like this one were measured
   std::string expected_error_of;                // what those have in common with it, or why none counts; in words
   std::optional<OptimumError> optimum_error;    // of a plan that was searched, instead
+  std::optional<UsualPlan> usual;               // beside a plan whose tp, pp and dp were searched
   std::optional<PublishedPlan> published;
   bool is_published = false;         // the plan is the published one, which ran
   double host_share = 0;             // of the iteration, that it would save if the host issued operators in no time

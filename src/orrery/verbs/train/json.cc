@@ -165,6 +165,28 @@ Record<OptimumError> optimum() {
           {"most", "Two of three ratios are at most this.", &OptimumError::most}};
 }
 
+Record<UsualPlan> usual_plan_record() {
+  Record<UsualPlan> out = {{"rule", "The rule, and who gave it.", &UsualPlan::rule}};
+  return out.add(candidate().of<UsualPlan>(&UsualPlan::found));
+}
+
+// What a chart of the pipeline is drawn of.
+Record<cluster::Iteration> pipeline() {
+  using cluster::Iteration;
+  using cluster::StageTimes;
+  const Record<StageTimes> stage = {
+      {"forward_s", "Its forward pass.", &StageTimes::forward},
+      {"backward_s", "Its backward pass, recomputation and weight gradients included.", &StageTimes::backward},
+      {"weight_gradient_s", "The part of it that is put off; 0 but for zero-bubble and DualPipe.",
+       &StageTimes::weight_gradient},
+      {"apart_s", "DualPipe: more, where the two passes do not go side by side.", &StageTimes::apart}};
+  return {{"first", "The first stage, on one microbatch.", &Iteration::first, stage},
+          {"middle", "The stages between.", &Iteration::middle, stage},
+          {"last", "The last stage.", &Iteration::last, stage},
+          {"boundary_s", "From stage to stage, of one microbatch, that no work hides.", &Iteration::boundary_s},
+          {"drain_s", "After the pipeline: gradients and the optimiser.", &Iteration::drain_s}};
+}
+
 Record<PublishedPlan> published_plan() {
   using P = PublishedPlan;
   return {{"title", "Title of the table of measured runs.", &P::title},
@@ -190,41 +212,48 @@ Record<TrainedModel> result() {
       {"undone", "Work that is counted and not done, in words.", &verbs::counted_undone}};
   const auto as_published = [](const TrainedModel& t) -> const TrainedModel& { return t; };
   Record<TrainedModel> out = train_figures().of<TrainedModel>(figures);
-  out.add({{"published_count",
-            "MFU, HFU and FLOP/s as papers count them: attention in full, also what a causal mask hides.", as_published,
-            published},
-           {"expected_error_percent",
-            "Two of three measured runs like this one were predicted within this percentage; null where none near it "
-            "were measured.",
-            [](const TrainedModel& t) {
-              return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
-            }},
-           {"expected_error_of", "What those runs have in common with this one, or why there are none.",
-            &TrainedModel::expected_error_of},
-           {"expected_error_runs", "Number of those runs; 0: none.",
-            [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
-           {"optimum_error",
-            "Of the best plan of a search: predicted over measured speed of published recipes; null otherwise.",
-            &TrainedModel::optimum_error, optimum()},
-           {"published", "A run of the same question that was measured; null where none is known.",
-            &TrainedModel::published, published_plan()},
-           {"host_share", "Share of `iteration_s` that would be saved if the host issued operators in no time, 0 to 1.",
-            &TrainedModel::host_share},
-           {"parameters", "Parameters of the model.", &TrainedModel::parameters},
-           {"active_parameters", "Parameters that a token visits.", &TrainedModel::active_parameters},
-           {"usd_per_hour", "Price of an accelerator, in USD an hour; 0 where the system names none.",
-            [](const TrainedModel& t) { return t.system.price_per_gpu_hour; }},
-           {"price_source", "Where that price is from, and when; empty where there is none.",
-            [](const TrainedModel& t) { return price_source(t.system); }},
-           {"pue", "Power usage effectiveness of the site, by which `kwh` is multiplied; 1 where it is not given.",
-            [](const TrainedModel& t) { return t.system.pue; }},
-           {"cost", "Cost of one iteration.",
-            [](const TrainedModel& t) { return verbs::training_cost(t, t.iteration.iteration_s); }, cost()},
-           {"training", "With `--tokens`: time and cost of the whole training.", std::identity(), training(),
-            when([](const TrainedModel& t) { return t.tokens > 0; })},
-           {"operators", "With `--chip` or `--by-operator`: operators of an iteration.", std::identity(),
-            run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
-           {"plan", "The plan, as evaluated.", &TrainedModel::plan, plan()}});
+  out.add(
+      {{"published_count",
+        "MFU, HFU and FLOP/s as papers count them: attention in full, also what a causal mask hides.", as_published,
+        published},
+       {"expected_error_percent",
+        "Two of three measured runs like this one were predicted within this percentage; null where none near it "
+        "were measured.",
+        [](const TrainedModel& t) {
+          return t.expected_error ? std::optional<double>(t.expected_error->percent) : std::nullopt;
+        }},
+       {"expected_error_of", "What those runs have in common with this one, or why there are none.",
+        &TrainedModel::expected_error_of},
+       {"expected_error_runs", "Number of those runs; 0: none.",
+        [](const TrainedModel& t) { return t.expected_error ? t.expected_error->runs : std::size_t{0}; }},
+       {"optimum_error",
+        "Of the best plan of a search: predicted over measured speed of published recipes; null otherwise.",
+        &TrainedModel::optimum_error, optimum()},
+       {"published", "A run of the same question that was measured; null where none is known.",
+        &TrainedModel::published, published_plan()},
+       {"usual",
+        "What a rule of thumb gives, beside a searched plan; null where degrees were given, of other software than "
+        "Megatron's and of mixtures of experts.",
+        &TrainedModel::usual, usual_plan_record()},
+       {"pipeline", "Seconds of a stage on one microbatch, of which the pipeline consists; null without one.",
+        [](const TrainedModel& t) { return t.plan.pp > 1 ? std::optional(t.iteration) : std::nullopt; }, pipeline()},
+       {"host_share", "Share of `iteration_s` that would be saved if the host issued operators in no time, 0 to 1.",
+        &TrainedModel::host_share},
+       {"parameters", "Parameters of the model.", &TrainedModel::parameters},
+       {"active_parameters", "Parameters that a token visits.", &TrainedModel::active_parameters},
+       {"usd_per_hour", "Price of an accelerator, in USD an hour; 0 where the system names none.",
+        [](const TrainedModel& t) { return t.system.price_per_gpu_hour; }},
+       {"price_source", "Where that price is from, and when; empty where there is none.",
+        [](const TrainedModel& t) { return price_source(t.system); }},
+       {"pue", "Power usage effectiveness of the site, by which `kwh` is multiplied; 1 where it is not given.",
+        [](const TrainedModel& t) { return t.system.pue; }},
+       {"cost", "Cost of one iteration.",
+        [](const TrainedModel& t) { return verbs::training_cost(t, t.iteration.iteration_s); }, cost()},
+       {"training", "With `--tokens`: time and cost of the whole training.", std::identity(), training(),
+        when([](const TrainedModel& t) { return t.tokens > 0; })},
+       {"operators", "With `--chip` or `--by-operator`: operators of an iteration.", std::identity(),
+        run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
+       {"plan", "The plan, as evaluated.", &TrainedModel::plan, plan()}});
   const auto searched = [](const TrainedModel& t) { return t.search.has_value(); };
   const auto answer = [](const TrainedModel& t) -> const PlanAnswer& { return *t.search; };
   out.add(search().of<TrainedModel>(answer).only(searched));

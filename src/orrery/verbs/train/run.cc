@@ -109,6 +109,15 @@ void find_published(const TrainRequest& request, TrainedModel& trained) {
                                   ran.recompute, ran.zero, ran.sequence_parallel);
 }
 
+// Beside the best of a search, what a rule of thumb gives: where it was free to.
+void find_usual(const machine::OperatorModel& operators, TrainedModel& trained) {
+  const std::vector<std::string>& open = trained.defaulted;
+  for (const char* degree : {"tp", "pp", "dp"})
+    if (std::find(open.begin(), open.end(), degree) == open.end()) return;
+  if (chosen_for_time(trained))
+    trained.usual = usual_plan(trained.model, trained.system, trained.plan, trained.search->margin, operators);
+}
+
 // What lacks no more than its own error may fit.
 void warn_of_uncertain_memory(TrainedModel& trained) {
   const cluster::Iteration& i = trained.iteration;
@@ -195,6 +204,7 @@ TrainedModel train(const TrainRequest& asked) {
       host_share(trained.model, trained.system, trained.plan, trained.iteration.iteration_s, operators.model());
   trained.parameters = cluster::parameters(trained.model);
   trained.active_parameters = cluster::parameters(trained.model, true);
+  find_usual(operators.model(), trained);
   if (request.plans.beside) find_published(request, trained);
   if (trained.tokens > 0) trained.training_s = cluster::seconds_to_train(trained.iteration, trained.tokens);
   return trained;

@@ -83,6 +83,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
                  "Seconds; the best so far is printed with its gap");
   line.memory(request.search.limits.memory);
   declare(line, options, "Write result.json there");
+  line.pictures();
   if (!line.read(arguments, console)) return false;
   request.search.fuse = !options.apart;
   request.search.limits.threads = std::max(1, request.search.limits.threads);
