@@ -57,7 +57,8 @@ def document(arguments: Sequence[str]) -> dict[str, Any]:
     answer = call([*arguments, "--json"])
     found = json.loads(answer.out) if answer.out else {}
     if "result" not in found:
-        messages = ["\n  ".join([f"{one['code']}: {one['message']}", *one["hints"]]) for one in found.get("diagnostics", [])]
+        remarks = found.get("diagnostics", [])
+        messages = ["\n  ".join([f"{one['code']}: {one['message']}", *one["hints"]]) for one in remarks]
         raise AmpedError("\n".join(messages) or answer.err)
     return found["result"]
 
