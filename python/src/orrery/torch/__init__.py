@@ -1,0 +1,5 @@
+"""PyTorch: operators of modules for the program, and pruned attention for models."""
+
+from orrery.torch.trace import Trace, TraceError, trace
+
+__all__ = ["Trace", "TraceError", "trace"]
