@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Sequence
@@ -17,16 +18,16 @@ _MOVES = {
     "Reshape": "view reshape _unsafe_view flatten unflatten contiguous clone alias detach to _to_copy dropout "
     "alpha_dropout feature_dropout type_as float lift_fresh_copy view_as squeeze unsqueeze "
     "movedim",
-    "Expand": "expand expand_as broadcast_to repeat repeat_interleave",
+    "Expand": "expand expand_as broadcast_to repeat repeat_interleave copy",
     "Slice": "slice narrow roll flip unfold",
     "Pad": "pad constant_pad_nd",
     "Where": "where masked_fill tril triu",
 }
 _ELEMENTWISE = {
-    "Add": "add add_ __add__",
-    "Sub": "sub sub_ rsub",
-    "Mul": "mul mul_",
-    "Div": "div div_ true_divide floor_divide remainder",
+    "Add": "add __add__",
+    "Sub": "sub rsub",
+    "Mul": "mul",
+    "Div": "div true_divide floor_divide remainder",
     "Neg": "neg",
     "Abs": "abs",
     "Pow": "pow square",
@@ -39,9 +40,9 @@ _ELEMENTWISE = {
     "Cos": "cos",
     "Tanh": "tanh",
     "Sigmoid": "sigmoid hardsigmoid",
-    "Relu": "relu relu_ relu6 leaky_relu elu hardtanh",
+    "Relu": "relu relu6 leaky_relu elu hardtanh",
     "Gelu": "gelu",
-    "Swish": "silu silu_ hardswish mish",
+    "Swish": "silu hardswish mish",
     "Softplus": "softplus",
     "Clip": "clamp clamp_min clamp_max clip",
     "Min": "minimum",
@@ -79,8 +80,9 @@ _REDUCED = {
 }
 _MADE = set(
     "arange full full_like zeros zeros_like ones ones_like new_ones new_zeros new_full empty empty_like scalar_tensor "
-    "linspace eye lift_fresh".split()
+    "linspace eye fill_".split()
 )
+_PRODUCTS = re.compile(r"conv|lstm|gru|rnn|attention|mm$|mm_|dot$|outer|cdist|addmv|addbmm|addr$")
 _NOTHING = set("_assert_tensor_metadata _assert_async _assert_scalar sym_size sym_constrain_range_for_size".split())
 
 
@@ -259,8 +261,10 @@ class _Reader:
         inputs = [one.name for one in node.all_input_nodes if one.name in self._out.shapes]
         if name in _MADE:
             self._add("Constant", [], outputs)
-        elif name in _KINDS:
-            self._add(_KINDS[name], inputs, outputs)
+        elif kind := _KINDS.get(name) or _KINDS.get(name.rstrip("_")):
+            self._add(kind, inputs, outputs)
+        elif _PRODUCTS.search(name):
+            raise TraceError(f"`{node.name}`: the product `{name}` of PyTorch is not understood")
         else:
             self._add(name, inputs, outputs, domain="aten")
 
