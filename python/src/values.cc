@@ -1,9 +1,10 @@
 // Chips, models, systems, einsums and mappings, prepared once: orrery.h. How they were made is kept in Python
 // (orrery/values.py), so that they can be compared, pickled and changed.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -52,8 +53,12 @@ Value make(const std::string& how, const Texts& what, const Settings& settings) 
 
 // A limit of memory holds for the whole process, of which much may be Python's.
 std::size_t default_memory() {
-  std::size_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
+  char text[128] = {};  // not a stream: it would take longer than a small search
+  unsigned long pages = 0, resident = 0;
+  if (const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC); file >= 0) {
+    if (::read(file, text, sizeof text - 1) > 0) std::sscanf(text, "%lu %lu", &pages, &resident);
+    ::close(file);
+  }
   return base::kDefaultMemory + resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 

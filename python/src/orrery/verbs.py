@@ -23,7 +23,11 @@ class Option:
     flag: str
     type: str  # empty: takes no value
     text: str
-    verb: str
+
+    def joins(self, values: Sequence[Any]) -> bool:
+        """Whether these are one value, such as the sizes of `M,K,N`, not several."""
+        whole = "repeatable" not in self.text or all(isinstance(each, (int, float)) for each in values)
+        return "," in self.type and whole and not any(isinstance(each, (list, tuple)) for each in values)
 
 
 @lru_cache(maxsize=None)
@@ -33,7 +37,7 @@ def options(*words: str) -> dict[str, Option]:
     for each in _orrery.describe(list(words))["options"]:
         flag = each["names"][-1]
         if not each["positional"] and flag.startswith("--"):
-            found[flag[2:].replace("-", "_")] = Option(flag, each["type"], each["text"], " ".join(words))
+            found[flag[2:].replace("-", "_")] = Option(flag, each["type"], each["text"])
     return found
 
 
@@ -104,7 +108,7 @@ class _Words:
                 self.words += [option.flag, f"{key}={text}"]
         elif isinstance(value, (list, tuple, range, set, frozenset)):
             values = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-            if "," in option.type and not any(isinstance(each, (list, tuple)) for each in values):
+            if option.joins(values):
                 values = [self.joined(name, values)]
             for each in values:
                 inner = isinstance(each, (list, tuple))
