@@ -1,11 +1,13 @@
 // Chips, models, systems, einsums and mappings, prepared once: orrery.h. How they were made is kept in Python
 // (orrery/values.py), so that they can be compared, pickled and changed.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "module.h"
@@ -50,8 +53,12 @@ Value make(const std::string& how, const Texts& what, const Settings& settings) 
 
 // A limit of memory holds for the whole process, of which much may be Python's.
 std::size_t default_memory() {
-  std::size_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
+  char text[128] = {};  // not a stream: it would take longer than a small search
+  unsigned long pages = 0, resident = 0;
+  if (const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC); file >= 0) {
+    if (::read(file, text, sizeof text - 1) > 0) std::sscanf(text, "%lu %lu", &pages, &resident);
+    ::close(file);
+  }
   return base::kDefaultMemory + resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
@@ -138,6 +145,46 @@ void define_mappings(nb::module_& m) {
       .def_ro("ways_out", &nest::Optimum::ways_out);
 }
 
+// (name, coordinates, whether it is an output, bits); a coordinate lists (dimension, coefficient).
+using Terms = std::vector<std::pair<std::string, Count>>;
+using Tensor = std::tuple<std::string, std::vector<Terms>, bool, Count>;
+
+std::vector<Tensor> tensors(const workload::Einsum& einsum) {
+  std::vector<Tensor> out;
+  for (const workload::Dataspace& each : einsum.dataspaces) {
+    std::vector<Terms> ranks;
+    for (const workload::Rank& rank : each.ranks) {
+      Terms terms;
+      for (const workload::Term& term : rank.terms)
+        terms.emplace_back(einsum.dimensions[static_cast<std::size_t>(term.dimension)].name, term.coefficient);
+      ranks.push_back(std::move(terms));
+    }
+    out.emplace_back(each.name, std::move(ranks), each.read_write, each.bits);
+  }
+  return out;
+}
+
+void make_einsum(workload::Einsum* self, const std::string& name, const Terms& bounds,
+                 const std::vector<Tensor>& tensors) {
+  workload::Einsum made;
+  made.name = name;
+  for (const auto& [dimension, bound] : bounds) made.dimensions.push_back({dimension, bound});
+  for (const auto& [tensor, coordinates, output, bits] : tensors) {
+    workload::Dataspace space{tensor, {}, output, bits};
+    for (const Terms& terms : coordinates) {
+      workload::Rank rank;
+      for (const auto& [dimension, coefficient] : terms) {
+        const int index = made.dimension_index(dimension);
+        if (index < 0) throw nb::value_error(fmt::format("{}: there is no dimension `{}`", tensor, dimension).c_str());
+        rank.terms.push_back({index, coefficient});
+      }
+      space.ranks.push_back(std::move(rank));
+    }
+    made.dataspaces.push_back(std::move(space));
+  }
+  new (self) workload::Einsum(std::move(made));
+}
+
 nb::list bounds(const workload::Einsum& einsum) {
   nb::list out;
   for (const workload::Dimension& each : einsum.dimensions) out.append(nb::make_tuple(each.name, each.bound));
@@ -148,8 +195,10 @@ nb::list bounds(const workload::Einsum& einsum) {
 
 void define_values(nb::module_& m) {
   nb::class_<workload::Einsum>(m, "Einsum")
+      .def("__init__", &make_einsum, nb::arg("name"), nb::arg("bounds"), nb::arg("tensors"))
       .def_ro("name", &workload::Einsum::name)
       .def("bounds", &bounds)
+      .def("tensors", &tensors)
       .def("operations", &workload::Einsum::operations);
   m.def("matmul", &workload::matmul, nb::arg("name"), nb::arg("d"), nb::arg("e"), nb::arg("l"));
   define_mappings(m);
@@ -181,6 +230,14 @@ void define_values(nb::module_& m) {
           nb::arg("batch"), nb::arg("sequence"));
   nb::class_<System>(m, "System")
       .def_static("make", &make<System>, nb::arg("how"), nb::arg("what"), nb::arg("settings"));
+  m.def(
+      "check_setup",
+      [](const std::string& how, const std::string& what, const Settings& settings) {
+        const Reading as = reading(settings);
+        how == "text" ? setup_from_text(what, as) : setup_from_file(what, as);
+        return true;
+      },
+      nb::arg("how"), nb::arg("what"), nb::arg("settings"), "Reads a setup; refuses what is wrong with it.");
 }
 
 }  // namespace orrery::python
