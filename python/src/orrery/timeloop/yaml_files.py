@@ -115,7 +115,7 @@ def _untouched(value: Any) -> bool:
 
 
 def _represent(dumper: _Dumper, node: Any) -> yaml.Node:
-    if isinstance(node, dict):
+    if isinstance(node, DictNode):
         kept = {key: value for key, value in node.items() if not _untouched(value)}
         return dumper.represent_mapping(node.tag or "tag:yaml.org,2002:map", kept)
     return dumper.represent_sequence(node.tag or "tag:yaml.org,2002:seq", node)

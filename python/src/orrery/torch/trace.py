@@ -358,7 +358,7 @@ class _Reader:
     def _linear(self, node: Any) -> None:
         inputs, weight = node.args[0], node.args[1]
         bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
-        turned = self._made(f"{node.name}.weight", reversed(self._shape(weight)))
+        turned = self._made(f"{node.name}.weight", self._shape(weight)[::-1])
         self._add("Transpose", [weight.name], [turned], perm=[1, 0])
         self._product(node, inputs.name, turned, bias)
 
