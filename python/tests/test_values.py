@@ -37,8 +37,10 @@ class Values(unittest.TestCase):
             chip.map("g")
 
     def test_changes_reach_the_program(self):
-        chip = o.Chip("gemmini").replace("Scratchpad.depth", 1024)
-        self.assertEqual(o.map(chip, gemm=(64, 64, 64))[0].energy_pj, chip.map(o.Einsum.matmul("g", 64, 64, 64)).energy_pj)
+        chip = o.Chip("gemmini").replace("PERows.meshY", 8)
+        changed = o.map(chip, gemm=(64, 64, 64))[0]
+        self.assertEqual(changed.cycles, chip.map(o.Einsum.matmul("g", 64, 64, 64)).cycles)
+        self.assertNotEqual(changed.cycles, o.map(o.Chip("gemmini"), gemm=(64, 64, 64))[0].cycles)
         two = o.Model("gpt3-175b").replace("layers", 48)
         run = o.train(two, o.System("a100-selene"), gpus=64, global_batch=64, tp=8, pp=1, dp=8, micro_batch=1)
         self.assertEqual(run.config.model.layers, 48)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orrery._call import _orrery, call
 from orrery._errors import InputError
 from orrery.results import Result
 from orrery.values import Chip, chip_path
 
+# What takes long to import is imported where it is needed.
+if TYPE_CHECKING:
+    import tempfile
+    from pathlib import Path
 
-@dataclass(frozen=True)
-class Option:
+
+class Option(NamedTuple):
     flag: str
     type: str  # empty: takes no value
     text: str
@@ -50,6 +50,9 @@ class _Words:
         self.folder: tempfile.TemporaryDirectory | None = None
 
     def file(self, name: str) -> Path:
+        import tempfile
+        from pathlib import Path
+
         if self.folder is None:
             self.folder = tempfile.TemporaryDirectory(prefix="orrery-")
         return Path(self.folder.name, f"{len(os.listdir(self.folder.name))}-{name}")
@@ -120,6 +123,8 @@ class _Words:
 
 
 def _unknown(verb: str, name: str, known: Iterable[str]) -> TypeError:
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), 1)
     meant = f"; did you mean `{close[0]}`?" if close else ""
     return TypeError(f"{verb}() has no argument `{name}`{meant}")
