@@ -37,7 +37,7 @@ class Values(unittest.TestCase):
             chip.map("g")
 
     def test_changes_reach_the_program(self):
-        chip = o.Chip("gemmini").replace("PERows.meshY", 8)
+        chip = o.Chip("gemmini").replace("DRAM.read_bandwidth", 1)
         changed = o.map(chip, gemm=(64, 64, 64))[0]
         self.assertEqual(changed.cycles, chip.map(o.Einsum.matmul("g", 64, 64, 64)).cycles)
         self.assertNotEqual(changed.cycles, o.map(o.Chip("gemmini"), gemm=(64, 64, 64))[0].cycles)

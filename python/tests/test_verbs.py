@@ -64,7 +64,7 @@ class Verbs(unittest.TestCase):
         self.assertEqual(len(o.map(chip="gemmini", gemm=(64, 64, 64))), 1)
         self.assertEqual(len(o.map(chip="gemmini", gemm=["64,64,64", "32,32,32"])), 2)
         self.assertEqual(o.map(chip="gemmini", gemm="64,64,64", objective=["energy", "delay"])[0].objective, ["energy", "delay"])
-        changed = o.map(chip="gemmini", gemm="64,64,64", set={"arch.PERows.meshY": 8})
+        changed = o.map(chip="gemmini", gemm="64,64,64", set={"arch.DRAM.read_bandwidth": 1})
         self.assertNotEqual(changed[0].cycles, twice[0].cycles)
 
     def test_wrong_arguments_are_named(self):
