@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 def files(build: Path) -> dict[str, Path]:
     """What the wheel holds, by its place there."""
     found = {}
-    for folder in ("orrery", "amped"):
-        for path in sorted((ROOT / "python/src" / folder).rglob("*")):
+    for source in (ROOT / "python/src", build / "python/stubs"):
+        for path in sorted((*source.glob("orrery/**/*"), *source.glob("amped/**/*"))):
             if path.is_file() and "__pycache__" not in path.parts:
-                found[str(path.relative_to(ROOT / "python/src"))] = path
+                found[str(path.relative_to(source))] = path
     for path in sorted((ROOT / "catalog").rglob("*")):
         if path.is_file():
             found[f"orrery/share/orrery/catalog/{path.relative_to(ROOT / 'catalog')}"] = path

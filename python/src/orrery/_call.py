@@ -9,7 +9,7 @@ from typing import NamedTuple
 try:
     from orrery import _orrery
 except ImportError:  # a build folder is on the path
-    import _orrery
+    import _orrery  # type: ignore
 
 _folder = os.path.dirname(os.path.realpath(_orrery.__file__))
 #: The program: the wheel's, or that of the build folder. Its catalogue stands beside it.

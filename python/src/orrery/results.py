@@ -213,12 +213,12 @@ class Result:
         return [_flat(row.to_dict()) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        import pandas
+        import pandas  # type: ignore
 
         return pandas.DataFrame(self.to_rows())
 
     def to_arrow(self) -> Any:
-        import pyarrow
+        import pyarrow  # type: ignore
 
         return pyarrow.Table.from_pylist(_even(self.to_rows()))
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orrery._call import _orrery, call
@@ -37,7 +38,8 @@ def options(*words: str) -> dict[str, Option]:
     for each in _orrery.describe(list(words))["options"]:
         flag = each["names"][-1]
         if not each["positional"] and flag.startswith("--"):
-            found[flag[2:].replace("-", "_")] = Option(flag, each["type"], each["text"])
+            name = flag[2:].replace("-", "_")
+            found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
     return found
 
 
@@ -194,7 +196,8 @@ def ask(
                 time_limit = None if value is None else float(value)
             else:
                 raise _unknown(made.verb, name, [*known, "time_limit", "progress"])
-        if "json" in known and "--json" not in made.words:
+        printed = any(keywords.get(form) for form in ("csv", "latex", "plot", "help"))
+        if "json" in known and "--json" not in made.words and not printed:
             made.words.append("--json")
         # Values keep their files as long as the call lasts; answers are asked again with the same values.
         answer = call(made.words, time_limit=time_limit, progress=_Progress(made.verb) if progress else None)
@@ -250,8 +253,11 @@ class Verb:
         return f"<orrery {' '.join(self._verb)}: {self.summary}>"
 
 
+# A verb of verbs, such as `tune`: its own are attributes.
 class Group(Verb):
-    """A verb of verbs, such as `tune`: its own are attributes."""
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"{self.summary[:1].upper()}{self.summary[1:]}.\n\nIts verbs: {', '.join(dir(self))}."
 
     def __call__(self, *arguments: Any, progress: bool = False, **keywords: Any) -> Result:
         raise TypeError(f"{self.__name__} is several verbs: {', '.join(dir(self))}")
