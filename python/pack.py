@@ -74,7 +74,9 @@ def texts(project: dict, version: str, tag: str) -> dict[str, str]:
 def main() -> None:
     build, out = Path(sys.argv[1]), Path(sys.argv[2])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    version = re.search(r"project\(orrery VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
+    version = re.search(
+        r"project\(orrery VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    ).group(1)
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     (module,) = (build / "python").glob("_orrery*.so")
     abi = "abi3" if ".abi3." in module.name else python

@@ -20,7 +20,9 @@ def seconds(act, times: int) -> float:
 
 class Speed(unittest.TestCase):
     def test_import(self):
-        said = [subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(3)]
+        said = [
+            subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(3)
+        ]
         self.assertLess(min(float(each.stdout) for each in said), 0.16)
 
     def test_a_call_on_a_prepared_chip(self):

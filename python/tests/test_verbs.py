@@ -34,10 +34,9 @@ def without_times(text: str) -> str:
 
 class Verbs(unittest.TestCase):
     def test_every_verb_is_a_function_and_tells_its_arguments(self):
-        for name in (
-            "map eval energy train serve place graph validate sweep merge report chart check catalog schema explain doctor"
-        ).split():
-            self.assertIn("Keyword arguments:", verbs.functions()[name].__doc__)
+        for name, verb in verbs.functions().items():
+            if name not in ("tune", "sparse"):
+                self.assertIn("Keyword arguments:", verb.__doc__)
         self.assertIn("Keyword arguments:", o.sweep.__doc__)
         self.assertIn("break_even", o.sparse.__doc__)
         self.assertIn("break_even", dir(o.sparse))
@@ -67,7 +66,9 @@ class Verbs(unittest.TestCase):
         self.assertEqual(len(twice), 2)
         self.assertEqual(len(o.map(chip="gemmini", gemm=(64, 64, 64))), 1)
         self.assertEqual(len(o.map(chip="gemmini", gemm=["64,64,64", "32,32,32"])), 2)
-        self.assertEqual(o.map(chip="gemmini", gemm="64,64,64", objective=["energy", "delay"])[0].objective, ["energy", "delay"])
+        self.assertEqual(
+            o.map(chip="gemmini", gemm="64,64,64", objective=["energy", "delay"])[0].objective, ["energy", "delay"]
+        )
         changed = o.map(chip="gemmini", gemm="64,64,64", set={"arch.DRAM.read_bandwidth": 1})
         self.assertNotEqual(changed[0].cycles, twice[0].cycles)
 

@@ -80,7 +80,20 @@ class Row(Fields):
 
 
 #: What a document calls its rows, those that say most first.
-_ROWS = ("layers", "points", "components", "runs", "top", "rows", "entries", "sets", "operators", "cases", "masks", "files")
+_ROWS = (
+    "layers",
+    "points",
+    "components",
+    "runs",
+    "top",
+    "rows",
+    "entries",
+    "sets",
+    "operators",
+    "cases",
+    "masks",
+    "files",
+)
 
 #: Other names of figures: where they lie in `result`.
 _ALIASES = {
