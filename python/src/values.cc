@@ -114,7 +114,8 @@ void define_mappings(nb::module_& m) {
           nb::arg("levels"))
       .def("levels", &loops)
       .def(
-          "__eq__", [](const nest::Mapping& a, const nest::Mapping& b) { return a == b; }, nb::is_operator())
+          "__eq__", [](const nest::Mapping& a, const nest::Mapping& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def(
           "text",
           [](const nest::Mapping& self, const workload::Einsum& einsum, const Chip& chip) {

@@ -16,7 +16,13 @@ LONG = ["map", "--chip", "simba", "--gemm", "4096,4096,4096", "--factors", "impe
 
 class Call(unittest.TestCase):
     def test_prints_what_the_program_prints(self):
-        for words in (["--version"], ["catalog"], ["explain", "O1100"], ["map", "--chip", "nope", "--json"], ["nonsense"]):
+        for words in (
+            ["--version"],
+            ["catalog"],
+            ["explain", "O1100"],
+            ["map", "--chip", "nope", "--json"],
+            ["nonsense"],
+        ):
             program = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
             here = call(words)
             self.assertEqual((here.code, here.out, here.err), (program.returncode, program.stdout, program.stderr))

@@ -8,11 +8,13 @@ from typing import Any
 from orrery import verbs as _verbs
 from orrery._call import _orrery
 from orrery._errors import InputError
+from orrery.fleets import Sweep
 from orrery.results import Chart, Fields, Result, Row
 from orrery.values import Chip, Einsum, Mapping, Model, Plan, Setup, System, train_batch
 
 __version__ = _orrery.__version__
 _functions = _verbs.functions()
+_functions["sweep"] = Sweep(["sweep"], _functions["sweep"].summary)
 globals().update(_functions)
 
 

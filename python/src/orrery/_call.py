@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 try:
     from orrery import _orrery
 except ImportError:  # a build folder is on the path
-    import _orrery
+    import _orrery  # type: ignore
 
-_module = Path(_orrery.__file__).resolve()
+_folder = os.path.dirname(os.path.realpath(_orrery.__file__))
 #: The program: the wheel's, or that of the build folder. Its catalogue stands beside it.
-PROGRAM = next((p for p in (_module.parent / "bin/orrery", _module.parents[1] / "orrery") if p.is_file()), None)
-if PROGRAM is not None:
-    _orrery.set_program_file(str(PROGRAM))
+PROGRAM = next(filter(os.path.isfile, (f"{_folder}/bin/orrery", f"{os.path.dirname(_folder)}/orrery")), "")
+if PROGRAM:
+    _orrery.set_program_file(PROGRAM)
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command printed, and its exit code (docs/python.md)."""
 
     code: int

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from orrery._call import Answer, call
@@ -83,7 +80,20 @@ class Row(Fields):
 
 
 #: What a document calls its rows, those that say most first.
-_ROWS = ("layers", "points", "components", "runs", "top", "rows", "entries", "sets", "operators", "cases", "masks", "files")
+_ROWS = (
+    "layers",
+    "points",
+    "components",
+    "runs",
+    "top",
+    "rows",
+    "entries",
+    "sets",
+    "operators",
+    "cases",
+    "masks",
+    "files",
+)
 
 #: Other names of figures: where they lie in `result`.
 _ALIASES = {
@@ -216,22 +226,24 @@ class Result:
         return [_flat(row.to_dict()) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        import pandas
+        import pandas  # type: ignore
 
         return pandas.DataFrame(self.to_rows())
 
     def to_arrow(self) -> Any:
-        import pyarrow
+        import pyarrow  # type: ignore
 
         return pyarrow.Table.from_pylist(_even(self.to_rows()))
 
     # Pictures.
 
     def _chart(self, *options: str) -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "answer.json")
-            path.write_bytes(self._text.encode(errors="surrogateescape"))
-            answer = call(["chart", str(path), *options])
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(self._text.encode(errors="surrogateescape"))
+            file.flush()
+            answer = call(["chart", file.name, *options])
         return answer.out if answer.code == 0 else ""
 
     @cached_property
@@ -253,6 +265,8 @@ class Result:
         return Chart(self.vega(name))
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = self.to_rows()[:100]
         shown = [name for name in _columns(rows)][:12]
         out = ["<table><thead><tr>", *(f"<th>{html.escape(name)}</th>" for name in shown), "</tr></thead><tbody>"]
@@ -280,7 +294,8 @@ class Chart:
         return self.spec
 
     def save(self, path: str) -> None:
-        Path(path).write_text(json.dumps(self.spec, indent=1), encoding="utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.spec, file, indent=1)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"application/vnd.vega.v5+json": self.spec, "text/plain": "<a Vega chart>"}

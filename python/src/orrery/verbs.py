@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orrery._call import _orrery, call
 from orrery._errors import InputError
 from orrery.results import Result
 from orrery.values import Chip, chip_path
 
+# What takes long to import is imported where it is needed.
+if TYPE_CHECKING:
+    import tempfile
+    from pathlib import Path
 
-@dataclass(frozen=True)
-class Option:
+
+class Option(NamedTuple):
     flag: str
     type: str  # empty: takes no value
     text: str
@@ -37,7 +38,8 @@ def options(*words: str) -> dict[str, Option]:
     for each in _orrery.describe(list(words))["options"]:
         flag = each["names"][-1]
         if not each["positional"] and flag.startswith("--"):
-            found[flag[2:].replace("-", "_")] = Option(flag, each["type"], each["text"])
+            name = flag[2:].replace("-", "_")
+            found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
     return found
 
 
@@ -50,6 +52,9 @@ class _Words:
         self.folder: tempfile.TemporaryDirectory | None = None
 
     def file(self, name: str) -> Path:
+        import tempfile
+        from pathlib import Path
+
         if self.folder is None:
             self.folder = tempfile.TemporaryDirectory(prefix="orrery-")
         return Path(self.folder.name, f"{len(os.listdir(self.folder.name))}-{name}")
@@ -120,6 +125,8 @@ class _Words:
 
 
 def _unknown(verb: str, name: str, known: Iterable[str]) -> TypeError:
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), 1)
     meant = f"; did you mean `{close[0]}`?" if close else ""
     return TypeError(f"{verb}() has no argument `{name}`{meant}")
@@ -189,7 +196,8 @@ def ask(
                 time_limit = None if value is None else float(value)
             else:
                 raise _unknown(made.verb, name, [*known, "time_limit", "progress"])
-        if "json" in known and "--json" not in made.words:
+        printed = any(keywords.get(form) for form in ("csv", "latex", "plot", "help"))
+        if "json" in known and "--json" not in made.words and not printed:
             made.words.append("--json")
         # Values keep their files as long as the call lasts; answers are asked again with the same values.
         answer = call(made.words, time_limit=time_limit, progress=_Progress(made.verb) if progress else None)
@@ -245,8 +253,11 @@ class Verb:
         return f"<orrery {' '.join(self._verb)}: {self.summary}>"
 
 
+# A verb of verbs, such as `tune`: its own are attributes.
 class Group(Verb):
-    """A verb of verbs, such as `tune`: its own are attributes."""
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"{self.summary[:1].upper()}{self.summary[1:]}.\n\nIts verbs: {', '.join(dir(self))}."
 
     def __call__(self, *arguments: Any, progress: bool = False, **keywords: Any) -> Result:
         raise TypeError(f"{self.__name__} is several verbs: {', '.join(dir(self))}")
