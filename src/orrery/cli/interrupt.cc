@@ -31,6 +31,8 @@ void say(int file, const std::string& text) {
   }
 }
 
+std::atomic<bool> left_alone{false};
+
 std::atomic<std::int64_t> first_at_ns{0};
 std::atomic<std::int64_t> first_sender{0};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
@@ -103,16 +105,21 @@ void answer_begins() {
   [[maybe_unused]] static const int watched = ++base::stop_watchers;  // for good
 }
 
+void leave_signals_alone() {
+  left_alone = true;
+}
+
 InterruptGuard::InterruptGuard() {
-  if (last_words.load() == nullptr) stop_requested = false;  // where several questions follow each other
+  // Where several questions follow each other.
+  if (last_words.load() == nullptr && !left_alone) stop_requested = false;
   ++base::stop_watchers;
-  install_request();
+  if (!left_alone) install_request();
 }
 
 InterruptGuard::~InterruptGuard() {
   --base::stop_watchers;
   // The echo must not end the program while it prints the best so far.
-  if (stop_requested || last_words.load() != nullptr) return;
+  if (left_alone || stop_requested || last_words.load() != nullptr) return;
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   sigemptyset(&usual.sa_mask);

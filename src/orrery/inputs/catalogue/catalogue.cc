@@ -14,6 +14,7 @@
 #include "orrery/formats/orrery/systems.h"
 #include "orrery/formats/timeloop/documents/plain_document.h"
 #include "orrery/formats/yaml/node.h"
+#include "orrery/inputs/catalogue/program_file.h"
 
 namespace orrery::verbs {
 bool names_a_file(const std::string& text) {
@@ -109,9 +110,9 @@ std::string catalogue_directory() {
     base::fail("O1110", fmt::format("ORRERY_CATALOG names `{}`, which has no folders `chips` and `models`", given), {},
                "correct the variable or unset it");
   }
-  std::error_code error;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  if (!error) tried.push_back((executable.parent_path() / "../share/orrery/catalog").lexically_normal().string());
+  const fs::path executable = program_file();
+  if (!executable.empty())
+    tried.push_back((executable.parent_path() / "../share/orrery/catalog").lexically_normal().string());
   if (executable.string().starts_with(ORRERY_BUILD_DIR "/")) tried.emplace_back(ORRERY_SOURCE_DIR "/catalog");
   for (const std::string& directory : tried)
     if (is_catalogue(directory)) return directory;

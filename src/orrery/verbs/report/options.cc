@@ -11,6 +11,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/cli/command_line.h"
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/catalogue/program_file.h"
 #include "orrery/present/chart/chart_plot.h"
 #include "orrery/present/chart/chart_vega.h"
 #include "orrery/present/chart/page.h"
@@ -29,9 +30,8 @@ namespace fs = std::filesystem;
 
 // That of the installed program, else Debian's.
 std::string vega(std::vector<base::Diagnostic>& remarks) {
-  std::error_code error;
   std::vector<std::string> folders = {"/usr/share/javascript/vega"};
-  if (const fs::path program = fs::read_symlink("/proc/self/exe", error); !error)
+  if (const fs::path program = program_file(); !program.empty())
     folders.insert(folders.begin(), (program.parent_path() / "../share/orrery/vega").lexically_normal().string());
   if (const char* given = std::getenv("ORRERY_VEGA"); given && *given) folders = {given};
   std::string out = vega_library(folders);

@@ -17,6 +17,7 @@
 #include "orrery/cli/progress_line.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_verb.h"
+#include "orrery/inputs/catalogue/program_file.h"
 #include "orrery/verbs/energy/options.h"
 #include "orrery/verbs/map/options.h"
 #include "orrery/verbs/place/options.h"
@@ -132,7 +133,7 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
 bool run_parts(const SweepArguments& asked, const Console& console) {
   sweep::SlurmJob job;
   std::error_code ignored;
-  job.command = {fs::read_symlink("/proc/self/exe", ignored).string(), "sweep"};
+  job.command = {program_file().string(), "sweep"};
   job.command.insert(job.command.end(), asked.shards.begin(), asked.shards.end());
   job.command.emplace_back("--quiet");
   job.store = fs::absolute(asked.store, ignored).string();

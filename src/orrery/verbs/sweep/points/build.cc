@@ -6,13 +6,14 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/text/mapped_file.h"
 #include "orrery/base/version.h"
+#include "orrery/inputs/catalogue/program_file.h"
 
 namespace orrery::sweep {
 
 store::Version this_build() {
   store::Version out{base::kVersion, "unknown"};
   try {
-    const base::MappedFile program("/proc/self/exe");
+    const base::MappedFile program(verbs::program_file().string());
     out.build = base::content_hash(program.bytes());
   } catch (const base::InputError&) {  // a system without /proc: the version has to do
   }

@@ -1,0 +1,13 @@
+#include "module.h"
+
+#include "orrery/orrery.h"
+
+NB_MODULE(_orrery, m) {
+  m.doc() = "The program of Orrery in this process. Use the package `orrery`, not this.";
+  m.attr("__version__") = orrery::version();
+  orrery::python::define_errors(m);
+  orrery::python::define_call(m);
+  orrery::python::define_describe(m);
+  orrery::python::define_values(m);
+  orrery::python::define_train(m);
+}

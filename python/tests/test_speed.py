@@ -1,0 +1,42 @@
+"""Bounds of docs/python.md, in processor time and with slack."""
+
+import subprocess
+import sys
+import time
+import unittest
+
+import orrery as o
+
+IMPORT = "import time; t = time.process_time(); import orrery; print(time.process_time() - t)"
+
+
+def seconds(act, times: int) -> float:
+    act()
+    started = time.process_time()
+    for _ in range(times):
+        act()
+    return (time.process_time() - started) / times
+
+
+class Speed(unittest.TestCase):
+    def test_import(self):
+        said = [
+            subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(3)
+        ]
+        self.assertLess(min(float(each.stdout) for each in said), 0.16)
+
+    def test_a_call_on_a_prepared_chip(self):
+        chip, einsum = o.Chip("gemmini"), o.Einsum.matmul("g", 64, 64, 64)
+        mapping = chip.map(einsum).mapping
+        # The cost of a mapping takes less than a search, and the way to it is the same.
+        self.assertLess(seconds(lambda: chip.evaluate(einsum, mapping), 1000), 40e-6)
+
+    def test_a_batch_of_plans(self):
+        model, system, rows = o.Model("gpt3-175b"), o.System("a100-selene"), 50_000
+        columns = {"tp": [1, 2, 4, 8] * (rows // 4), "dp": [128, 64, 32, 16] * (rows // 4)}
+        base = o.Plan(gpus=1024, global_batch=1536, pp=8)
+        self.assertGreater(rows / seconds(lambda: o.train_batch(model, system, columns, base), 2), 100_000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+"""Chips, models, systems and plans as values."""
+
+import math
+import pickle
+import tempfile
+import unittest
+from pathlib import Path
+
+import orrery as o
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+class Values(unittest.TestCase):
+    def test_equal_values_are_equal_and_survive_pickling(self):
+        chip, einsum = o.Chip("gemmini"), o.Einsum.matmul("g", 64, 64, 64)
+        mapping = o.Mapping(o.map(chip, einsum).mapping.levels())
+        setup = o.Setup.from_file(EXAMPLES / "dataflow/gpt3_1t.txt")
+        for value in (chip, chip.replace("Scratchpad.depth", 64), o.Model("gpt3-175b").replace("layers", 2),
+                      o.System("dgx-h100"), einsum, mapping, setup, o.Plan(tp=8, recompute="full")):  # fmt: skip
+            again = pickle.loads(pickle.dumps(value))
+            self.assertEqual(again, value)
+            self.assertEqual(hash(again), hash(value))
+            self.assertEqual(repr(again), repr(value))
+        self.assertNotEqual(chip, chip.replace("Scratchpad.depth", 64))
+        self.assertEqual(
+            chip.replace("Scratchpad.depth", 1).replace("Scratchpad.depth", 2), chip.replace("Scratchpad.depth", 2)
+        )
+
+    def test_a_prepared_chip_maps_as_the_program_does(self):
+        chip, einsum = o.Chip("gemmini"), o.Einsum.matmul("g", 64, 64, 64)
+        best, row = o.map(chip, einsum), o.map(chip, gemm=(64, 64, 64))[0]
+        self.assertEqual((best.cycles, best.energy_pj), (row.cycles, row.energy_pj))
+        self.assertEqual(chip.evaluate(einsum, best.mapping).energy_pj, best.energy_pj)
+        self.assertTrue(best.certificate.optimal)
+        with self.assertRaisesRegex(ValueError, "objective: edp, energy or delay is expected, not `speed`"):
+            chip.map(einsum, objective="speed")
+        with self.assertRaisesRegex(TypeError, "einsum: an Einsum is expected, not str"):
+            chip.map("g")
+
+    def test_changes_reach_the_program(self):
+        chip = o.Chip("gemmini").replace("DRAM.read_bandwidth", 1)
+        changed = o.map(chip, gemm=(64, 64, 64))[0]
+        self.assertEqual(changed.cycles, chip.map(o.Einsum.matmul("g", 64, 64, 64)).cycles)
+        self.assertNotEqual(changed.cycles, o.map(o.Chip("gemmini"), gemm=(64, 64, 64))[0].cycles)
+        two = o.Model("gpt3-175b").replace("layers", 48)
+        run = o.train(two, o.System("a100-selene"), gpus=64, global_batch=64, tp=8, pp=1, dp=8, micro_batch=1)
+        self.assertEqual(run.config.model.layers, 48)
+
+    def test_texts_and_files_are_read_at_once(self):
+        with self.assertRaises(o.InputError) as caught:
+            o.Chip("nothing.yaml")
+        self.assertEqual(caught.exception.code, "O0100")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "setup.txt")
+            file.write_bytes((EXAMPLES / "dataflow/gpt3_1t.txt").read_bytes())
+            kept = pickle.dumps(o.Setup.from_file(file))
+        with self.assertRaises(o.InputError):
+            pickle.loads(kept)
+
+    def test_einsums_are_changed_and_made(self):
+        einsum = o.Einsum.matmul("g", 4, 5, 6)
+        self.assertEqual(einsum.bounds, {"D": 4, "E": 5, "L": 6})
+        self.assertEqual(einsum.replace("L", 7).operations, 4 * 5 * 7)
+        again = o.Einsum("g", einsum.bounds, einsum._prepared.tensors())
+        self.assertEqual(again, einsum)
+        with self.assertRaisesRegex(KeyError, "no dimension `Q`"):
+            einsum.replace("Q", 7)
+        self.assertIn("KTQ", [name for name, _, _ in o.Model("bert-large").block(seq=128)])
+
+    def test_a_batch_of_plans_is_as_each_alone(self):
+        model, system = o.Model("gpt3-175b"), o.System("a100-selene")
+        base = o.Plan(gpus=1024, global_batch=1536, pp=8, recompute="selective", sequence_parallel=True)
+        found = o.train_batch(model, system, {"tp": [8, 4, 3], "dp": [16, 32, 5]}, base)
+        alone = o.train(model, system, gpus=1024, global_batch=1536, tp=8, pp=8, dp=16, micro_batch=1, interleave=1,
+                        recompute="selective", sequence_parallel=True, schedule="1f1b", zero=0)  # fmt: skip
+        self.assertEqual(alone.plan.zero, 0)
+        self.assertAlmostEqual(found["time_s"][0] / alone.time_s, 1, delta=1e-12)
+        self.assertEqual(found["memory_bytes"][0], alone.memory_bytes.total)
+        self.assertTrue(math.isnan(found["time_s"][2]) and not found["fits"][2])
+        listed = o.train_batch(
+            model, system, [base.replace("tp", 8).replace("dp", 16), base.replace("tp", 4).replace("dp", 32)]
+        )
+        self.assertEqual(list(listed["time_s"]), list(found["time_s"][:2]))
+        with self.assertRaisesRegex(ValueError, "dp: it has 1 values, but others have 2"):
+            o.train_batch(model, system, {"tp": [8, 4], "dp": [16]}, base)
+        with self.assertRaisesRegex(TypeError, "tp: a list of values is expected"):
+            o.train_batch(model, system, {"tp": 8}, base)
+        with self.assertRaisesRegex(TypeError, "system: a System or a name is expected, not int"):
+            o.train_batch(model, 3, {"tp": [8]}, base)
+        with self.assertRaisesRegex(TypeError, "no field `tpp`"):
+            o.Plan(tpp=8)
+        with self.assertRaisesRegex(ValueError, "tp: a whole number from 1 to 50000 is expected"):
+            o.Plan(tp=-1)
+
+
+if __name__ == "__main__":
+    unittest.main()
