@@ -60,6 +60,9 @@ struct BlockExchange {
 };
 
 struct BlockAnswer {
+  bool native = false;  // a model's block on a chip: energies in pJ, latencies in cycles
+  std::string title;    // of a native one
+  std::vector<std::string> notes;
   std::string objective;
   std::optional<BlockPoint> best;
   std::vector<BlockPoint> front;                     // with --pareto

@@ -43,8 +43,9 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
 
 Record<BlockPoint> block_point() {
   return {
-      {"energy", "Energy, in the unit of the files: J in AccelForge's.", &BlockPoint::energy},
-      {"latency", "Time, in the unit of the files: s in AccelForge's.", &BlockPoint::latency},
+      {"energy", "Energy, in the unit of the files: J in AccelForge's, pJ of a model's block.", &BlockPoint::energy},
+      {"latency", "Time, in the unit of the files: s in AccelForge's, cycles of a model's block.",
+       &BlockPoint::latency},
       {"tree",
        "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
        "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`), `compute` "
@@ -54,6 +55,7 @@ Record<BlockPoint> block_point() {
 
 Record<BlockAnswer> block_result() {
   using A = BlockAnswer;
+  const auto native = [](const A& a) { return a.native && a.best.has_value(); };
   const Record<BlockEinsum> einsum = {{"name", "Name of the einsum.", &BlockEinsum::name},
                                       {"unit", "Unit that computes it.", &BlockEinsum::unit},
                                       {"bound_by", "Part that takes longest.", &BlockEinsum::bound_by},
@@ -87,6 +89,13 @@ Record<BlockAnswer> block_result() {
       {"latency", "Time of the best without fusion.", &std::pair<double, double>::second}};
   return {
       {"objective", "What was made least.", &A::objective, OneOf{{"edp", "energy", "delay"}}},
+      {"energy_pj", "Of a model's block: its energy in pJ; all blocks', where kinds of them differ.",
+       [](const A& a) { return a.best ? a.best->energy : 0.0; }, when(native)},
+      {"cycles", "Of a model's block: its time in cycles.", [](const A& a) { return a.best ? a.best->latency : 0.0; },
+       when(native)},
+      {"tree", "Of a model's block: the loop tree, as in `fused`.",
+       [](const A& a) { return a.best ? tree_json(a.best->tree) : Json(Json::List()); }, WithSchema{typed("array")},
+       when(native)},
       {"fused", "The best loop tree; null where there is none.", &A::best, block_point()},
       {"pareto", "With `--pareto`: trees that no other one beats in energy and in latency, by rising energy.",
        &A::front, block_point(), when([](const A& a) { return !a.front.empty(); })},

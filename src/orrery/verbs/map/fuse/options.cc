@@ -10,6 +10,7 @@
 #include "orrery/cli/run_verb.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/verbs/map/fuse/json.h"
+#include "orrery/verbs/map/fuse/native_block.h"
 #include "orrery/verbs/map/fuse/run.h"
 #include "orrery/verbs/map/fuse/table.h"
 
@@ -41,13 +42,51 @@ int fused_loops(const std::string& text) {
   return *number;
 }
 
+// A block of a model, in place of files.
+void declare_model(CommandLine& line, MapRequest& native) {
+  line.text("--model", native.model, "NAME|FILE", "Model from the catalogue, or its config.json");
+  declare_chips(line, native);
+  declare_ignored(line, native.ignored);
+  declare_like(line, native.like);
+  line.count("--seq", native.sequence, "Tokens in a sequence, of --phase decode those in the cache; as of `map`");
+  line.count("--cache", native.cached, "Tokens in the cache of --phase, the new ones included; default: as --seq");
+  line.count("--batch", native.batch, "Sequences at a time; default 1");
+  line.meant("--phase", "NAME", "Phase of a model: prefill (default), decode, verify",
+             [&native](const std::string& name) {
+               static const std::vector<std::string> names = {"prefill", "decode", "verify"};
+               if (std::find(names.begin(), names.end(), name) == names.end())
+                 misuse("O1102", fmt::format("`{}` is no phase of a model", name),
+                        base::did_you_mean(name, names, fmt::format("phases are {}", fmt::join(names, ", "))));
+               native.phase = name;
+             });
+  line.offer("--phase", {"prefill", "decode", "verify"});
+  line.count("--draft", native.drafted, "Tokens to verify at a time; default 4");
+}
+
+// Throws Misuse O2111 for what goes with the other kind of block.
+void demand_one_kind(const BlockOptions& options, bool compat) {
+  const BlockRequest& request = options.request;
+  const char* beside = compat && !request.native.model.empty() ? "--model"
+                       : compat                                ? nullptr
+                       : !request.files.empty()                ? "a file"
+                       : request.search.front                  ? "--pareto"
+                       : !request.templates.defined.empty()    ? "--define"
+                       : !request.templates.folders.empty()    ? "--include"
+                                                               : nullptr;
+  if (beside)
+    misuse("O2111", fmt::format("{} does not go with {}", beside, compat ? "AccelForge's files" : "a model's block"),
+           compat ? "describe the block in the files, or leave `--compat accelforge` out and name a chip"
+                  : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
+}
+
 bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
   CommandLine line("map --fuse", "The best loop tree of a whole block of einsums on a chip, with proof",
-                   "orrery map --fuse --compat accelforge arch.yaml workload.yaml --define N_TOKENS=512");
+                   "orrery map --fuse --model bert-large --chip tpu-v4i");
   BlockRequest& request = options.request;
-  line.words("FILES", request.files, "AccelForge's architecture and workload (YAML, with Jinja)");
+  line.words("FILES", request.files, "With --compat accelforge: its architecture and workload (YAML, with Jinja)");
   line.group("Question");
   line.toggle("--fuse", options.fuse, "Map all einsums together");
+  declare_model(line, request.native);
   std::string compat;
   line.meant("--compat", "NAME", "accelforge: read its files, and count as it does", [](const std::string& name) {
     if (name != kBlockCompat)
@@ -75,7 +114,8 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
                request.search.front = true;
              });
   line.offer("--pareto", {"energy,delay"});
-  line.meant("--fused-loops", "K|unlimited", "Most loops that einsums share; default 2",
+  line.meant("--fused-loops", "K|unlimited",
+             "Most loops that einsums share; default 2. Of a model: 0, or the one over columns",
              [&request](const std::string& text) { request.search.fused_loops = fused_loops(text); });
   line.toggle("--no-fuse", options.apart, "Hand every tensor on in the outermost storage, to compare");
   line.group("Search");
@@ -121,17 +161,18 @@ bool asks_for_blocks(const Arguments& arguments) {
 }
 
 int run_map_fuse(const Arguments& arguments, Console& console) {
-  if (!is_compat(arguments) && !base::contains(arguments, "--help"))
-    misuse("O2111",
-           "`--fuse` maps blocks that AccelForge's files describe; blocks of `--model` on `--chip` it does not",
-           "write `orrery map --fuse --compat accelforge ARCH.yaml WORKLOAD.yaml`, or `--fuse auto` to fuse each GEMM "
-           "with its normalisation");
   BlockOptions options;
   if (!read(arguments, console, options)) return kDone;
+  const bool compat = is_compat(arguments);
+  if (!compat && options.request.native.model.empty())
+    misuse("O2111", "`--fuse` has neither a model nor AccelForge's files",
+           "write `orrery map --fuse --model NAME --chip NAME`, `orrery map --fuse --compat accelforge ARCH.yaml "
+           "WORKLOAD.yaml`, or `--fuse auto` to fuse each GEMM with its normalisation");
+  demand_one_kind(options, compat);
   Steps<BlockAnswer> steps;
   steps.answer = [&](Run& run) {
     options.request.interruptible = run.interruptible();
-    return map_fused_block(options.request);
+    return compat ? map_fused_block(options.request) : map_native_block(options.request);
   };
   steps.document = map_fuse_document;
   steps.table = map_fuse_table;

@@ -8,12 +8,14 @@
 
 #include "orrery/engines/fused/search/optimize.h"
 #include "orrery/formats/timeloop/documents/jinja.h"
+#include "orrery/verbs/map/request.h"
 
 namespace orrery::verbs {
 
 struct BlockRequest {
   std::vector<std::string> files;                // of AccelForge
   formats::timeloop::TemplateOptions templates;  // --define, --include
+  MapRequest native;                             // a model and its chips, in place of files
   fused::SearchOptions search;
   std::function<const std::atomic<bool>*()> interruptible;
 };

@@ -129,17 +129,18 @@ std::string trade_off_table(const BlockAnswer& answer) {
 
 std::string map_fuse_table(const BlockAnswer& answer) {
   if (!answer.best) return "";
-  std::string out;
+  std::string out = answer.title.empty() ? "" : answer.title + "\n\n";
   draw_nodes(answer.best->tree, 0, out);
   out += "\n" + einsum_table(answer) + "\n" + storage_table(answer) + "\n" + traffic_table(answer);
   if (const std::string handed = exchange_table(answer); !handed.empty()) out += "\n" + handed;
   if (!answer.front.empty()) out += "\n" + trade_off_table(answer);
-  out += fmt::format("\nenergy {}, latency {}, in the files' units", block_figure(answer.best->energy),
-                     block_figure(answer.best->latency));
+  out += fmt::format("\nenergy {}, latency {}, in {}", block_figure(answer.best->energy),
+                     block_figure(answer.best->latency), answer.native ? "pJ and cycles" : "the files' units");
   if (answer.unfused)
     out +=
         fmt::format("; against unfused: energy {}, latency {}", change_text(answer.best->energy, answer.unfused->first),
                     change_text(answer.best->latency, answer.unfused->second));
+  for (const std::string& note : answer.notes) out += "\n" + note;
   const base::Certificate& proven = answer.certificate;
   out += proven.optimal ? fmt::format("\nproven: no allowed tree has less {}\n", answer.objective)
                         : fmt::format("\nnot proven: {} may be less by {:.2f} %\n", answer.objective, 100 * proven.gap);
