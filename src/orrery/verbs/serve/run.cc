@@ -183,6 +183,18 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   if (!out.best.empty()) proof.close(out.first().value, optimal ? out.first().value : proof.lower_bound);
 }
 
+// A trace ends: what comes faster than it is served waits, and is served in the end.
+void take_all_at_once(ServedAnswer& out) {
+  out.warnings
+      .warning("O2078", fmt::format("requests come at {:.4g} a second, faster than they can be served: the figures are "
+                                    "those of all {} at once, the simulation has their times",
+                                    *out.load.rate, out.trace.size()))
+      .hint("allow more accelerators (`--gpus`, `--replicas`)");
+  out.load.rate.reset();
+  out.load.concurrency = static_cast<double>(out.trace.size());
+  out.load.waves = 1;
+}
+
 // Everything that the request leaves open.
 void search(const ServeRequest& r, const serving::ServedModel& model, const std::vector<serving::Machine>& machines,
             const base::Budget& budget, ServedAnswer& out) {
@@ -201,8 +213,13 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
           .hint("take another `--goal`, or a system's file with a price");
   }
   found.throw_if_errors();
-  const serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget,
-                                            {static_cast<std::size_t>(r.top), r.limits.threads});
+  const serving::SearchOptions options{static_cast<std::size_t>(r.top), r.limits.threads};
+  serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
+  if (r.simulate && out.load.rate && !out.trace.empty() && optimum.best.empty() && optimum.finished &&
+      comes_too_fast(optimum)) {
+    take_all_at_once(out);
+    optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
+  }
   out.best = optimum.best;
   out.certificate = optimum.certificate;
   out.ended_early = !optimum.finished;

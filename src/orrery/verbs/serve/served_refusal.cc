@@ -17,6 +17,11 @@ std::string gigabytes(double bytes) {
   return fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
+bool pruned(const serving::Optimum& optimum, std::string_view why) {
+  const std::vector<base::Pruned>& all = optimum.certificate.pruned;
+  return std::any_of(all.begin(), all.end(), [&](const base::Pruned& by) { return by.argument == why; });
+}
+
 }  // namespace
 
 std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
@@ -28,14 +33,14 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
       gigabytes(m.caches));
 }
 
+bool comes_too_fast(const serving::Optimum& optimum) {
+  return !(optimum.least_tpot > 0) && (pruned(optimum, "rate") || optimum.certificate.evaluated > 0);
+}
+
 void refuse(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
             const serving::Optimum& optimum, const serving::Load& load) {
   const serving::Machine& machine = space.machines.front();
   base::Diagnostics found;
-  const auto pruned = [&](const char* why) {
-    const std::vector<base::Pruned>& all = optimum.certificate.pruned;
-    return std::any_of(all.begin(), all.end(), [&](const base::Pruned& by) { return by.argument == why; });
-  };
   if (optimum.least_tpot > 0) {
     base::Diagnostic& d =
         found.error("O2077", fmt::format("no deployment of `{}` on `{}` is within the limits", r.model, r.system));
@@ -46,7 +51,7 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
       d.note(
           fmt::format("time between tokens: at most {:g} s, the least is {:.4g} s", *r.tpot_limit, optimum.least_tpot));
     d.note("each is the least of all deployments, not of one").hint("raise a limit, or allow more accelerators");
-  } else if (pruned("rate") || optimum.certificate.evaluated > 0) {
+  } else if (comes_too_fast(optimum)) {
     base::Diagnostic& d = found.error("O2078", fmt::format("requests come faster than `{}` can be served: the queue "
                                                            "would grow without end",
                                                            r.model));
@@ -58,8 +63,9 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
       d.note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served, {:.3g} % of them", *load.rate,
                          optimum.most_capacity, optimum.most_capacity / *load.rate * 100));
     }
-    d.hint("allow more accelerators (`--gpus`, `--replicas`) or a lower rate");
-  } else if (pruned("capacity")) {
+    d.hint(r.trace.empty() ? "allow more accelerators (`--gpus`, `--replicas`) or a lower rate"
+                           : "allow more accelerators (`--gpus`, `--replicas`), or `--simulate`: the trace ends");
+  } else if (pruned(optimum, "capacity")) {
     base::Diagnostic& d = found.error("O2076", fmt::format("no deployment of `{}` fits on `{}`", r.model, r.system));
     if (is_one(space)) {
       const Deployment one = completed(only(space));

@@ -11,6 +11,9 @@ namespace orrery::verbs {
 // "weights 16.1 GB + activations ... leave 58.7 GB for keys and values".
 std::string memory_note(const serving::KvMemory& memory, const serving::Deployment& deployment);
 
+// Nothing was found because of the rate alone.
+bool comes_too_fast(const serving::Optimum& optimum);
+
 // Throws InputError: O2072, O2076, O2077 or O2078. The optimum is of that space and has no best.
 [[noreturn]] void refuse(const ServeRequest& request, const serving::ServedModel& model, const serving::Space& space,
                          const serving::Optimum& optimum, const serving::Load& load);

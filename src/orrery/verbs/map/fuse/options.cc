@@ -146,8 +146,11 @@ bool is_bare_fuse(const Arguments& arguments) {
 
 Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
   if (answer.best) return {answer.ended_early ? run.cut_short() : kDone};
-  if (answer.ended_early && answer.infeasible.empty()) return {run.cut_short()};
   base::Diagnostics reasons;
+  if (answer.ended_early) {
+    reasons.error("O2110", "nothing was found before time or memory was up").hint("raise `--time-limit` or `--memory`");
+    return {run.cut_short(), reasons.all()};
+  }
   auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
   for (const std::string& capacity : answer.capacities) reason.note(capacity);
   reason.hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
