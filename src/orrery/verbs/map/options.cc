@@ -109,7 +109,7 @@ void declare_fusion(CommandLine& line, Options& options) {
   line.meant(
       "--fuse", "NAME",
       "auto: fuse each GEMM with its normalisation where and how the two cost least, or not; all choices are compared. "
-      "Without a value: blocks of AccelForge's files as a whole, `orrery map --fuse --help`",
+      "Without a value: a model's block as a whole, or one of AccelForge's files, `orrery map --fuse --help`",
       [&options](const std::string& text) {
         if (text != "auto")
           misuse("O1102", fmt::format("`--fuse {}` names no way to fuse", text),

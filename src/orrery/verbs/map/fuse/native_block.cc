@@ -9,7 +9,6 @@
 
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_groups.h"
-#include "orrery/verbs/map/infeasible_text.h"
 
 namespace orrery::verbs {
 namespace {
