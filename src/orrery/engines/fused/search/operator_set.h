@@ -10,7 +10,7 @@
 
 namespace orrery::fused {
 
-inline constexpr int kMostFused = 6;  // loops
+inline constexpr int kMostFused = kMostFusedLoops;
 
 // Where an einsum hands a tensor on; depth -1: in the outermost storage.
 struct Handed {

@@ -16,12 +16,14 @@
 
 namespace orrery::fused {
 
+inline constexpr int kMostFusedLoops = 6;  // that the search gives an einsum
+
 enum class Goal { kEnergy, kDelay, kEdp };
 
 struct SearchOptions {
   Goal goal = Goal::kEdp;
   bool fuse = true;            // false: every tensor is exchanged in the outermost storage
-  int fused_loops = 2;         // of an einsum, at most; -1: no limit
+  int fused_loops = 2;         // of an einsum, at most; -1: kMostFusedLoops
   int loops_per_variable = 1;  // of the fused ones, at most; -1: no limit
   bool front = false;          // every best trade of energy against latency, not only the goal's
   base::Limits limits;

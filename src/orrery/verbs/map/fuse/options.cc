@@ -35,10 +35,12 @@ fused::Goal goal(const std::string& name) {
 
 int fused_loops(const std::string& text) {
   if (text == "unlimited") return -1;
-  const auto number = base::parse_number<int>(text, 0, 1000);
+  const auto number = base::parse_number<int>(text, 0, fused::kMostFusedLoops);
   if (!number)
     misuse("O1102", fmt::format("`--fused-loops {}` is no number of loops", text),
-           "write a whole number, or `--fused-loops unlimited`");
+           fmt::format("write a whole number from 0 to {}, the most that an einsum may share, or `--fused-loops "
+                       "unlimited`",
+                       fused::kMostFusedLoops));
   return *number;
 }
 
@@ -115,7 +117,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
              });
   line.offer("--pareto", {"energy,delay"});
   line.meant("--fused-loops", "K|unlimited",
-             "Most loops that einsums share; default 2. Of a model: 0, or the one over columns",
+             "Most loops that einsums share, unlimited: 6; default 2. Of a model: 0, or the one over columns",
              [&request](const std::string& text) { request.search.fused_loops = fused_loops(text); });
   line.toggle("--no-fuse", options.apart, "Hand every tensor on in the outermost storage, to compare");
   line.group("Search");

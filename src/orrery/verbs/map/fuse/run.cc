@@ -1,6 +1,7 @@
 #include "orrery/verbs/map/fuse/run.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 
@@ -16,6 +17,16 @@ namespace {
 
 using formats::accelforge::ComponentPrices;
 
+// As a word.
+bool names(const base::SourceFile& file, const std::string& word) {
+  const auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const std::string& text = file.text;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !inside(text[at - 1])) && (at + word.size() >= text.size() || !inside(text[at + word.size()])))
+      return true;
+  return false;
+}
+
 formats::accelforge::FusedProblem read_block(const BlockRequest& request, BlockAnswer& answer) {
   if (request.files.empty())
     base::fail("O1103", "`--fuse` needs AccelForge's files", {},
@@ -27,8 +38,14 @@ formats::accelforge::FusedProblem read_block(const BlockRequest& request, BlockA
   auto read = formats::accelforge::read_fused_problem(files, request.templates, prices, answer.warnings);
   for (const auto& file : files) answer.inputs.push_back(base::file_input(*file));
   for (const auto& file : read.included) answer.inputs.push_back(base::file_input(*file));
-  for (const base::Override& one : request.templates.defined)
+  for (const base::Override& one : request.templates.defined) {
+    const auto names_it = [&](const formats::accelforge::File& file) { return names(*file, one.path); };
+    if (std::none_of(files.begin(), files.end(), names_it) &&
+        std::none_of(read.included.begin(), read.included.end(), names_it))
+      answer.warnings.warning("O2101", fmt::format("no template asks for `{}`: `--define {}={}` changes nothing",
+                                                   one.path, one.path, one.value));
     answer.inputs.push_back({fmt::format("--define {}={}", one.path, one.value), base::content_hash(one.value)});
+  }
   std::sort(answer.inputs.begin(), answer.inputs.end());
   answer.inputs.erase(std::unique(answer.inputs.begin(), answer.inputs.end()), answer.inputs.end());
   return read;
