@@ -20,7 +20,7 @@
 namespace orrery::fused {
 namespace {
 
-constexpr double kLinesOfOne = 500;  // of an einsum, for an answer at once
+constexpr double kLinesOfOne = 500, kLinesInHaste = 16;  // of an einsum, for an answer at once
 constexpr std::size_t kBeam = 4;
 
 std::string unsupported(const Machine& machine) {
@@ -39,8 +39,8 @@ std::string unsupported(const Machine& machine) {
 class Rest final : public Hope {
  public:
   // `one`: of each einsum a single mapping will do, the one that is best if all others cost the least.
-  Rest(Goal goal, const base::Budget& budget, double incumbent, bool one = false)
-      : goal_(goal), ticker_(budget), incumbent_(incumbent), one_(one) {}
+  Rest(Goal goal, const base::Budget& budget, double incumbent, bool one = false, double lines = kUnlimited)
+      : goal_(goal), ticker_(budget), incumbent_(incumbent), one_(one), lines_(lines) {}
   bool spent() const { return ticker_.was_spent(); }
   void others(double energy, double delay) {
     energy_ = energy;
@@ -48,14 +48,14 @@ class Rest final : public Hope {
     if (one_) incumbent_ = kUnlimited;
   }
   bool wanted(const Cost& cost) override {
-    if (ticker_.spent()) return false;
+    if (ended()) return false;
     return incumbent_ == kUnlimited || value(cost) <= incumbent_ * (1 + 1e-9);
   }
   void found(const Cost& cost) override {
     if (one_) incumbent_ = std::min(incumbent_, value(cost));
   }
   bool ended() override { return ticker_.spent(); }
-  double most_lines() const override { return one_ ? kLinesOfOne : kUnlimited; }
+  double most_lines() const override { return lines_; }
 
  private:
   double value(const Cost& cost) const { return goal_value(goal_, cost.energy + energy_, cost.delay() + delay_); }
@@ -64,6 +64,7 @@ class Rest final : public Hope {
   base::Ticker ticker_;
   double incumbent_;
   bool one_;
+  double lines_;
   double energy_ = 0;
   double delay_ = 0;
 };
@@ -116,7 +117,7 @@ class Search {
     if (!options_.front) {
       SearchOptions alone = options_;
       alone.fuse = false;
-      Rest one(options_.goal, without_limit_, kUnlimited, true);
+      Rest one(options_.goal, without_limit_, kUnlimited, true, budget_.spent() ? kLinesInHaste : kLinesOfOne);
       make_sets(alone, one);
       known = narrow(known);
     }
