@@ -105,6 +105,109 @@ TEST(DescribedFamilies, MixturesHaveTheirClassesCounts) {
   });
 }
 
+TEST(DescribedFamilies, OtherNamesAndNormsHaveTheirClassesCounts) {
+  expect_counts({
+      {"xglm: other names",
+       R"({"model_type": "xglm", "vocab_size": 1003, "d_model": 60, "num_layers": 5, "attention_heads": 6,
+    "ffn_dim": 137})",
+       {217885, 60180, 217885, 1200, 1200, 0, 0, 0}},
+      {"persimmon: norms with biases of queries and keys",
+       R"({"model_type": "persimmon", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003})",
+       {278265, 60180, 278265, 1200, 1200, 0, 0, 0}},
+      {"stablelm: side by side",
+       R"({"model_type": "stablelm", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "use_parallel_residual":
+    true, "use_qkv_bias": true})",
+       {292880, 60180, 292880, 400, 400, 0, 0, 0}},
+      {"stablelm: norms of every head",
+       R"({"model_type": "stablelm", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "qk_layernorm": true})",
+       {293380, 60180, 293380, 400, 400, 0, 0, 0}},
+      {"ministral",
+       R"({"model_type": "ministral", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14,
+    "sliding_window": 20})",
+       {311520, 60180, 311520, 560, 0, 0, 0, 0}},
+      {"codegen",
+       R"({"model_type": "codegen", "vocab_size": 1003, "n_embd": 60, "n_layer": 5, "n_head": 6, "rotary_dim":
+    4})",
+       {339583, 60180, 339583, 1200, 1200, 0, 0, 0}},
+  });
+}
+
+TEST(DescribedFamilies, MixturesBehindWindowsHaveTheirClassesCounts) {
+  expect_counts({
+      {"kolibri1",
+       R"({"model_type": "kolibri1", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14, "num_local_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "shared_expert_intermediate_size": 71,
+    "sliding_window": 20})",
+       {492860, 60180, 397460, 560, 112, 0, 0, 0}},
+      {"granitemoe_swa: sinks and experts",
+       R"({"model_type": "granitemoe_swa", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads":
+    6, "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "num_local_experts": 5,
+    "num_experts_per_tok": 3, "shared_intermediate_size": 71, "sliding_window": 20})",
+       {850950, 60180, 604350, 400, 160, 0, 0, 0}},
+      {"flint: sinks, two dense layers, a list",
+       R"({"model_type": "flint", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14,
+    "num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 53,
+    "shared_expert_intermediate_size": 71, "mlp_only_layers": [0, 1], "sliding_window": 20,
+    "layer_types": ["full_attention", "full_attention", "sliding_attention", "sliding_attention",
+    "full_attention"]})",
+       {420050, 60180, 362810, 560, 336, 0, 0, 0}},
+      {"cohere2_moe: a dense layer of its own width",
+       R"({"model_type": "cohere2_moe", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14,
+    "num_experts": 5, "num_experts_per_tok": 3, "num_shared_experts": 2,
+    "prefix_dense_intermediate_size": 71, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse",
+    "sparse"], "sliding_window": 20})",
+       {832200, 60180, 634920, 560, 112, 0, 0, 0}},
+      {"sarvam_moe",
+       R"({"model_type": "sarvam_moe", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14,
+    "n_routed_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2})",
+       {481340, 60180, 405020, 560, 560, 0, 0, 0}},
+  });
+}
+
+TEST(DescribedFamilies, LatentsHaveTheirClassesCounts) {
+  expect_counts({
+      {"youtu: latents",
+       R"({"model_type": "youtu", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "v_head_dim": 12,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8})",
+       {250830, 60180, 250830, 290, 290, 0, 0, 0}},
+      {"minicpm3: latents, values as wide as the hidden by the heads",
+       R"({"model_type": "minicpm3", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "mlp_bias": true,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8})",
+       {247520, 60180, 247520, 290, 290, 0, 0, 0}},
+      {"axk1: latents, a norm behind each mixture",
+       R"({"model_type": "axk1", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "n_routed_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2, "v_head_dim": 12,
+    "n_group": 1, "topk_group": 1, "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6,
+    "qk_nope_head_dim": 8})",
+       {480930, 60180, 404610, 290, 290, 0, 0, 0}},
+      {"sarvam_mla",
+       R"({"model_type": "sarvam_mla", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "n_routed_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2, "v_head_dim": 12,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8, "n_group": 1,
+    "topk_group": 1})",
+       {480690, 60180, 404370, 290, 290, 0, 0, 0}},
+      {"mistral4",
+       R"({"model_type": "mistral4", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "n_routed_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2, "v_head_dim": 12,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8, "n_group": 1,
+    "topk_group": 1})",
+       {523110, 60180, 427710, 290, 290, 0, 0, 0}},
+  });
+}
+
 TEST(DescribedFamilies, EveryTypeIsFoundInItsDocumentAndNamesItsSource) {
   for (const std::string& type : described_types()) {
     SCOPED_TRACE(type);

@@ -107,8 +107,9 @@ void make_latent(Reading& r, Attention& attention, Count absent_q_rank) {
   latent.kv_rank = sized(r, "kv_lora_rank");
   latent.rope_width = sized(r, "qk_rope_head_dim");
   latent.nope_width = sized(r, "qk_nope_head_dim");
+  const bool plain = attention.value_width == attention.width;  // nobody said what a missing `v_head_dim` means
   attention.width = latent.rope_width + latent.nope_width;
-  attention.value_width = sized(r, "v_head_dim");
+  if (plain) attention.value_width = sized(r, "v_head_dim");
   attention.kv_heads = attention.heads;  // once the latents are expanded
   attention.latent = latent;
   r.keys.know({"qk_head_dim"});

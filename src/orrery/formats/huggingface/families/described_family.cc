@@ -32,15 +32,16 @@ const std::map<std::string, std::vector<std::string>>& fields() {
   static const std::map<std::string, std::vector<std::string>> all = {
       {"",
        {"title", "source", "types", "hidden", "layers", "vocab", "positions", "norm", "norms", "norms_around",
-        "attention", "window", "network", "mixture", "logits", "predicted_ahead", "layer_parameters", "known"}},
+        "norms_shared", "attention", "window", "network", "mixture", "logits", "predicted_ahead", "layer_parameters",
+        "known"}},
       {"attention",
-       {"heads", "kv_heads", "width", "value_width", "bias", "output_bias", "qk_norm", "qk_norm_if", "softcap", "gate",
-        "sinks"}},
+       {"heads", "kv_heads", "width", "value_width", "bias", "output_bias", "qk_norm", "qk_norm_if", "qk_norm_bias",
+        "softcap", "gate", "sinks", "latent"}},
       {"window", {"size", "if", "every", "full", "from", "layer_types"}},
       {"network", {"inner", "gated", "bias"}},
       {"mixture",
        {"experts", "per_token", "inner", "shared", "shared_inner", "shared_gate", "router_bias", "bias", "shared_bias",
-        "groups", "layers", "dense_layers", "listed"}},
+        "groups", "layers", "dense_layers", "listed", "norm_behind"}},
       {"logits", {"tied", "bias"}}};
   return all;
 }
@@ -85,6 +86,7 @@ class Described {
     if (at("mixture") != nullptr) {
       kinds[1].feed_forward = kinds[3].feed_forward = experts_of();
       mixing = mixed_layers();
+      if (fixed("mixture", "norm_behind", false)) kinds[1].norms = kinds[3].norms = block_.norms + 1;
     }
     if (at("mixture") == nullptr || at("mixture", "layers") != nullptr || at("mixture", "listed") != nullptr ||
         at("network", "inner") != nullptr)
@@ -130,11 +132,17 @@ class Described {
     return 1;
   }
 
+  static bool is_key(std::string_view text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); });
+  }
+
   std::optional<Count> absent_of(const Rule* rule) {
     const Rule* absent = rule != nullptr && rule->is_map() ? rule->find("absent") : nullptr;
     if (absent == nullptr) return std::nullopt;
     const auto value = base::parse_number<Count>(absent->scalar);
-    if (!value) bad(*absent, "`absent` is a whole number");
+    if (!value && is_key(absent->scalar)) return sized(r_, absent->scalar);
+    if (!value) bad(*absent, "`absent` is a whole number, or a key");
     return in_range(*absent, value.value_or(0));
   }
 
@@ -208,9 +216,10 @@ class Described {
         block_.norm = {workload::NormKind::kLayer, false, false};
     }
     const std::size_t where = choice("", "norms", {"before", "behind", "around", "shared", "side_by_side"});
-    block_.norms = where == 2 || flag("", "norms_around", "") ? 4 : where == 3 ? 1 : 2;
+    const bool shared = where == 3 || flag("", "norms_shared", "");
+    block_.norms = where == 2 || flag("", "norms_around", "") ? 4 : shared ? 1 : 2;
     block_.post = where == 1;
-    block_.parallel = where >= 3;
+    block_.parallel = where >= 3 || shared;
     block_.extra_parameters = at("", "layer_parameters") == nullptr ? 0 : size("", "layer_parameters", {}, 0);
   }
 
@@ -218,6 +227,7 @@ class Described {
     const std::string_view heads = key_of(at("attention", "heads"), {"num_attention_heads"});
     AttentionKeys named;
     named.heads = heads;
+    if (at("attention", "latent") != nullptr) return with_details(latents(heads));
     const Rule* kv = at("attention", "kv_heads");
     const Rule* width = at("attention", "width");
     const Count key_heads = size("attention", "kv_heads", {named.kv_heads}, 0, Least::kNull);
@@ -226,12 +236,29 @@ class Described {
     named.width = key_of(width, {named.width});
     Attention a = attention_of(r_, hidden_, sized(r_, heads), key_heads, each, named);
     if (at("attention", "value_width") != nullptr) a.value_width = size("attention", "value_width", {"v_head_dim"}, {});
+    return with_details(a);
+  }
+
+  // Keys and values of all heads come out of one latent.
+  Attention latents(std::string_view heads) {
+    Attention a = attention(r_, hidden_, {heads, "", "", 0, 1});
+    r_.keys.know({"num_key_value_heads", "head_dim"});  // the latents are expanded for every head
+    if (at("attention", "value_width") != nullptr) {
+      a.value_width = size("attention", "value_width", {"v_head_dim"}, {}, Least::kNull);
+      if (a.value_width == 0) a.value_width = hidden_ / std::max<Count>(1, a.heads);
+    }
+    make_latent(r_, a, absent_of(at("attention", "latent")).value_or(0));
+    return a;
+  }
+
+  Attention with_details(Attention a) {
     bias_all(a, flag("attention", "bias", "attention_bias"));
     if (at("attention", "output_bias") != nullptr) a.output_bias = flag("attention", "output_bias", "");
     constexpr QkNorm kNorms[] = {QkNorm::kNone, QkNorm::kHead, QkNorm::kEachHead, QkNorm::kAll};
     a.qk_norm = kNorms[choice("attention", "qk_norm", {"none", "head", "each_head", "all"})];
     if (at("attention", "qk_norm_if") != nullptr && !flag("attention", "qk_norm_if", "use_qk_norm"))
       a.qk_norm = QkNorm::kNone;
+    a.qk_norm_bias = fixed("attention", "qk_norm_bias", false) && a.qk_norm != QkNorm::kNone;
     a.gated = flag("attention", "gate", "");
     a.sinks = flag("attention", "sinks", "");
     return a;
@@ -246,10 +273,12 @@ class Described {
     const Count span = huggingface::window(r_, absent_of(at("window", "size")).value_or(0), used != nullptr,
                                            absent != nullptr && absent->scalar == "true");
     reach_window(near, span);
-    if (at("window", "layer_types") != nullptr && choice("window", "layer_types", {"read", "passed"}) == 1) {
+    if (at("window", "layer_types") != nullptr &&
+        choice("window", "layer_types", {"read", "passed", "required"}) == 1) {
       pass_layer_types(r_, {span > 0 ? "sliding_attention" : "full_attention"});
       return [span](Count) { return span > 0; };
     }
+    if (span > 0 && choice("window", "layer_types", {"read", "passed", "required"}) == 2) require_layer_types();
     LayerRule rule = [](Count) { return "full_attention"; };
     const Rule* every = at("window", "every");
     if (every != nullptr && r_.keys.given("layer_types")) {
@@ -270,6 +299,16 @@ class Described {
     return [span, types](Count layer) {
       return span > 0 && types[static_cast<std::size_t>(layer)] == "sliding_attention";
     };
+  }
+
+  // Of a class whose own rule no document can say.
+  void require_layer_types() {
+    if (r_.keys.given("layer_types")) return;
+    r_.keys.found()
+        .error("O0902", "`layer_types` is missing: it says which layers see all tokens", r_.keys.where(""))
+        .hint(
+            "a list of \"full_attention\" and \"sliding_attention\", an item for each layer; files that "
+            "`save_pretrained` wrote have it");
   }
 
   Experts experts_of() {

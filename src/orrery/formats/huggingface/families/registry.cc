@@ -68,6 +68,12 @@ const std::vector<Family>& families() {
       {"step3p5", read_step3p5, false, usual(4096, 45, 64, 11264, 128815, 128000)},
       {"hunyuan_v1_moe", read_hunyuan_moe, false, positions(2048)},
       {"longcat_flash", read_longcat, false, positions(131072)},
+      {"codegen", read_gptj},
+      {"apertus1p5_text", read_apertus, false, positions(65536)},
+      {"sarvam_moe", read_glm4_moe, false, usual(4096, 19, 64, 8192, 262144, 131072)},
+      {"glm4v_moe_text", read_glm4_moe, false, usual(4096, 46, 96, 10944, 151424, 65536)},
+      {"sarvam_mla", read_deepseek_v3, false, usual(4096, 32, 64, 16384, 262144, 4096)},
+      {"mistral4", read_deepseek_v3, false, usual(4096, 36, 32, 12288, 131072, 1048576)},
       {"bailing_moe", read_bailing_moe},
       {"bailing_moe_v2", read_bailing_moe},
       {"mamba", read_mamba},
@@ -94,6 +100,8 @@ const std::vector<Family>& families() {
       {"qwen3_5_moe", read_qwen3_5_moe, false, usual(2048, 40, 16, 0, 248320, 32768), "qwen3_5_moe_text"},
       {"kimi_k25", read_deepseek_v3, false, usual(7168, 61, 128, 18432, 129280, 4096), "deepseek_v3"},
       {"minimax_m3_vl", read_minimax_m3, false, usual(6144, 60, 64, 3072, 200064, 524288), "minimax_m3_vl_text"},
+      {"glm4v_moe", read_glm4_moe, false, usual(4096, 46, 96, 10944, 151424, 65536), "glm4v_moe_text"},
+      {"apertus1p5", read_apertus, false, positions(65536), "apertus1p5_text"},
       {"step3p7", read_step3p5, false, usual(4096, 45, 64, 11264, 128815, 128000), "step3p5"},
   };
   return all;
