@@ -59,7 +59,7 @@ TEST(HuggingFaceConfig, EveryTypeIsReadFromTheKeysOfItsKind) {
     "num_layers": 2, "d_ff": 256, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
     "decoder_attention_heads": 4, "encoder_ffn_dim": 256, "decoder_ffn_dim": 256, "dim": 64, "n_layers": 2,
     "n_heads": 4, "hidden_dim": 256, "ffn_dim": 256, "n_embd": 64, "n_layer": 2, "n_head": 4,
-    "num_experts_per_tok": 2, "num_local_experts": 8, "kv_lora_rank": 8, "qk_rope_head_dim": 4,
+    "attention_heads": 4, "num_experts_per_tok": 2, "num_local_experts": 8, "kv_lora_rank": 8, "qk_rope_head_dim": 4,
     "qk_nope_head_dim": 12, "v_head_dim": 16, "num_key_value_heads": 4, "num_kv_shared_layers": 0)";
   // What some types need besides.
   const std::map<std::string, std::string> needed = {
@@ -69,6 +69,7 @@ TEST(HuggingFaceConfig, EveryTypeIsReadFromTheKeysOfItsKind) {
       {"nemotron-nas", R"(, "block_configs": [{"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 1.3}},
                                               {"attention": {"no_op": true}, "ffn": {"ffn_mult": 2.6}}])"},
       {"lfm2_moe", R"(, "layer_types": ["conv", "full_attention"])"},
+      {"flint", R"(, "layer_types": ["full_attention", "sliding_attention"])"},
       {"nemotron_h", R"(, "hybrid_override_pattern": "M*")"}};
   for (const std::string& type : model_types()) {
     SCOPED_TRACE(type);
