@@ -261,7 +261,7 @@ class Result:
         return json.loads(text)
 
     def plot(self, name: str | None = None) -> Any:
-        """A chart: drawn by JupyterLab and VS Code as it is, by Altair where that is installed."""
+        """A chart as a Vega 5 specification, which JupyterLab and VS Code draw without a package."""
         return Chart(self.vega(name))
 
     def _repr_html_(self) -> str:
