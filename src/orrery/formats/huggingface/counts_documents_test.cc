@@ -164,6 +164,11 @@ TEST(DescribedFamilies, MixturesBehindWindowsHaveTheirClassesCounts) {
     "prefix_dense_intermediate_size": 71, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse",
     "sparse"], "sliding_window": 20})",
        {832200, 60180, 634920, 560, 112, 0, 0, 0}},
+      {"sarvam_moe",
+       R"({"model_type": "sarvam_moe", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "head_dim": 14,
+    "n_routed_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2})",
+       {481340, 60180, 405020, 560, 560, 0, 0, 0}},
   });
 }
 
@@ -186,6 +191,20 @@ TEST(DescribedFamilies, LatentsHaveTheirClassesCounts) {
     "n_group": 1, "topk_group": 1, "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6,
     "qk_nope_head_dim": 8})",
        {480930, 60180, 404610, 290, 290, 0, 0, 0}},
+      {"sarvam_mla",
+       R"({"model_type": "sarvam_mla", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "n_routed_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2, "v_head_dim": 12,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8, "n_group": 1,
+    "topk_group": 1})",
+       {480690, 60180, 404370, 290, 290, 0, 0, 0}},
+      {"mistral4",
+       R"({"model_type": "mistral4", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "n_routed_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "n_shared_experts": 2, "v_head_dim": 12,
+    "q_lora_rank": 31, "kv_lora_rank": 23, "qk_rope_head_dim": 6, "qk_nope_head_dim": 8, "n_group": 1,
+    "topk_group": 1})",
+       {523110, 60180, 427710, 290, 290, 0, 0, 0}},
   });
 }
 
