@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
@@ -285,11 +284,8 @@ bool tied(Reading& r, bool absent) {
     if (said) return outer->value.truth;
     return !r.keys.has("tie_word_embeddings") || inner;
   }
-  static const std::set<std::string_view> kOuter = {"qwen3_vl", "qwen3_vl_moe",  "qwen3_5", "qwen3_5_moe", "kimi_k25",
-                                                    "gemma4",   "minimax_m3_vl", "step3p7", "gemma3n"};
-  if (said && kOuter.contains(r.outer_type)) return outer->value.truth;
   if (r.outer_type == "llava" || r.outer_type == "qwen2_5_vl") return inner || (said && outer->value.truth);
-  return said && !r.keys.has("tie_word_embeddings") ? outer->value.truth : inner;
+  return said ? outer->value.truth : inner;  // the class of the whole ties what it finds
 }
 
 }  // namespace
