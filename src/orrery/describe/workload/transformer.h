@@ -96,7 +96,7 @@ struct Attention {
 
 // A mixer whose state does not grow: state-space models, linear attention, short convolutions.
 struct Recurrence {
-  enum class Kind { kMamba, kMamba2, kLinearAttention, kDelta, kConvolution };
+  enum class Kind { kMamba, kMamba2, kLinearAttention, kDelta, kConvolution, kGatedLinear };
   Kind kind = Kind::kMamba;
   std::vector<Projection> projections;
   base::Count channels = 0, taps = 0;  // of a convolution along the tokens, a filter for each channel

@@ -350,6 +350,8 @@ std::string name_of(Recurrence::Kind kind) {
     case Recurrence::Kind::kMamba:
     case Recurrence::Kind::kMamba2:
       return "scans of states, and convolutions along the tokens";
+    case Recurrence::Kind::kGatedLinear:
+      return "gated linear recurrences, and convolutions along the tokens";
     case Recurrence::Kind::kLinearAttention:
       return "states of linear attention";
     case Recurrence::Kind::kDelta:

@@ -46,7 +46,8 @@ enum class Reads { kInput, kConvolution, kBefore };
 Reads reads(const Recurrence& r, std::size_t at) {
   const std::string& name = r.projections[at].name;
   if (at > 0 && (name.ends_with("-up") || (r.kind == Recurrence::Kind::kMamba && name == "dt"))) return Reads::kBefore;
-  if (at > 0 && r.kind == Recurrence::Kind::kMamba && name == "x") return Reads::kConvolution;
+  const bool gated = r.kind == Recurrence::Kind::kMamba || r.kind == Recurrence::Kind::kGatedLinear;
+  if (at > 0 && gated && name == "x") return Reads::kConvolution;
   return Reads::kInput;
 }
 

@@ -7,6 +7,7 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
+#include "orrery/formats/huggingface/keys.h"
 
 namespace orrery::formats::huggingface {
 
@@ -159,6 +160,15 @@ void pass_layer_types(Reading& r, const std::vector<std::string>& said) {
         .note(fmt::format("its layers are all {}", said.front()));
     return;
   }
+}
+
+void name_unread(Reading& r, const ConfigKeys& own, std::string_view key) {
+  for (const json::Member& member : own.object().members)
+    if (!own.read().contains(member.key) && why_harmless(member.key).empty())
+      r.keys.found()
+          .warning("O0916", fmt::format("nothing is known about `{}` in `{}`", member.key.substr(0, 60), key),
+                   member.key_where)
+          .note("it is left out of account");
 }
 
 std::function<bool(Count)> mixture_layers(Reading& r, Count layers, const std::function<bool(Count)>& absent) {

@@ -72,6 +72,9 @@ std::vector<base::Count> layer_list(ConfigKeys& keys, std::string_view key, base
 std::function<bool(base::Count)> marked_layers(ConfigKeys& keys, std::string_view key, base::Count layers,
                                                const std::function<bool(base::Count)>& absent);
 
+// Warns (O0916) of keys of the object under `key` that nobody read.
+void name_unread(Reading& r, const ConfigKeys& own, std::string_view key);
+
 // What all layers have, written as one number or as a list of it; `absent` where the key is. Finds layers that differ
 // (O0903).
 base::Count alike(ConfigKeys& keys, std::string_view key, base::Count absent);

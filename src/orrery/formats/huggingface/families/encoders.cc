@@ -35,10 +35,13 @@ Stack bert_stack(Reading& r, const BertKeys& named, Count table) {
   block.mixer = a;
   block.feed_forward = FeedForward{sized(r, named.inner), false, true};
   block.norm = layer_norm();
-  block.post = true;
-  Stack stack = encoder(hidden, {});
+  // Some of BERT's kin have norms before the operators.
+  const std::string& type = r.model.family;
+  const bool before = type == "roberta-prelayernorm" || type == "megatron-bert" || type == "xlm-roberta-xl";
+  block.post = !before;
+  Stack stack = encoder(hidden, before ? layer_norm() : workload::Norm{});
   stack.causal = causal;
-  stack.entry = layer_norm();
+  if (!before || type == "roberta-prelayernorm") stack.entry = layer_norm();
   stack.entry_width = stack.position_width = table;
   add_layers(stack, layers, block);
   positions(r, stack, named.positions, true, 512);
@@ -128,7 +131,7 @@ void read_modernbert(Reading& r) {
   const Count layers = layers_of(r, "num_hidden_layers");
   const bool norm_bias = r.keys.flag("norm_bias", false);
   Attention a = attention(r, hidden, {"num_attention_heads", "", ""});
-  a.causal = false;
+  a.causal = r.model.family == "modernbert-decoder";
   bias_all(a, r.keys.flag("attention_bias", false));
   Block full;
   full.feed_forward = FeedForward{sized(r, "intermediate_size"), true, r.keys.flag("mlp_bias", false)};
@@ -149,7 +152,7 @@ void read_modernbert(Reading& r) {
   // The first layer reads what the tables' norm has made: it has no norm before its attention.
   Block first_full = full, first_local = local;
   first_full.norms = first_local.norms = 1;
-  Stack stack = encoder(hidden, layer_norm(norm_bias));
+  Stack stack = a.causal ? decoder(hidden, layer_norm(norm_bias)) : encoder(hidden, layer_norm(norm_bias));
   stack.entry = layer_norm(norm_bias);
   add_layers(stack, layers, {full, local, first_full, first_local}, [&](Count layer) {
     return (types[static_cast<std::size_t>(layer)] == "sliding_attention" ? 1 : 0) + (layer == 0 ? 2 : 0);

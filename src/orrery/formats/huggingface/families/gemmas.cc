@@ -224,7 +224,8 @@ void read_gemma4(Reading& r) {
     }
     kinds.push_back(block);
   }
-  add_layer_inputs(r, stack, kinds, layers, r.keys.count("hidden_size_per_layer_input", 256));
+  const bool unified = r.model.family.starts_with("gemma4_unified");
+  add_layer_inputs(r, stack, kinds, layers, r.keys.count("hidden_size_per_layer_input", unified ? 0 : 256));
   add_layers(stack, layers, kinds, [&](Count layer) {
     const bool windowed = types[static_cast<std::size_t>(layer)] == "sliding_attention";
     return (layer >= first ? 2 : 0) + (windowed ? 1 : 0);

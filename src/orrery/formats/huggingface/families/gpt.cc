@@ -47,6 +47,31 @@ void read_gpt2(Reading& r) {
   finish(r, std::move(stack), true);
 }
 
+// GPT: norms behind the additions, none at the end.
+void read_openai_gpt(Reading& r) {
+  const Count hidden = sized(r, "n_embd");
+  const Count layers = layers_of(r, "n_layer");
+  Attention a = attention(r, hidden, {"n_head", "", ""});
+  bias_all(a, true);
+  Block block = plain_block(a, 4 * hidden, true);
+  block.post = true;
+  Stack stack = decoder(hidden, {});
+  add_layers(stack, layers, block);
+  positions(r, stack, "n_positions", true, 512);
+  finish(r, std::move(stack), true);
+}
+
+void read_ctrl(Reading& r) {
+  const Count hidden = sized(r, "n_embd");
+  const Count layers = layers_of(r, "n_layer");
+  Attention a = attention(r, hidden, {"n_head", "", ""});
+  bias_all(a, true);
+  Stack stack = decoder(hidden, layer_norm());
+  add_layers(stack, layers, plain_block(a, r.keys.size("dff", 8192), true));
+  positions(r, stack, "n_positions", false, 256);
+  finish(r, std::move(stack), true, true);
+}
+
 void read_gptj(Reading& r) {
   const Count hidden = sized(r, "n_embd");
   const Count layers = layers_of(r, "n_layer");
@@ -55,6 +80,54 @@ void read_gptj(Reading& r) {
   add_layers(stack, layers, in_parallel(plain_block(a, r.keys.size("n_inner", 4 * hidden), true), 1));
   positions(r, stack, "n_positions", false, 2048);
   finish(r, std::move(stack), false, true);
+}
+
+// Windows in the layers that are "local": by a list, else by what repeats.
+void read_gpt_neo(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_layers");
+  Attention a = attention(r, hidden, {"num_heads", "", ""});
+  a.output_bias = true;
+  std::vector<Block> kinds(2, plain_block(a, r.keys.size("intermediate_size", 4 * hidden, 4 * hidden), true));
+  Attention near = a;
+  reach_window(near, r.keys.size("window_size", 256));
+  r.model.places["window"] = r.keys.where("window_size");
+  kinds[1].mixer = near;
+  std::vector<std::string> types =
+      r.keys.given("attention_layers") ? r.keys.texts("attention_layers") : std::vector<std::string>();
+  const json::Node* repeated = r.keys.value("attention_types");
+  if (types.empty() && repeated != nullptr) {
+    // [[["global", "local"], 12]]
+    for (const json::Node& part : repeated->items)
+      for (double i = 0; part.items.size() == 2 && i < part.items[1].number && i < static_cast<double>(layers); ++i)
+        for (const json::Node& type : part.items[0].items) types.push_back(type.text);
+  } else if (types.empty()) {
+    for (Count i = 0; i < layers; ++i) types.emplace_back(i % 2 == 0 ? "global" : "local");
+  }
+  const bool known = std::all_of(types.begin(), types.end(),
+                                 [](const std::string& type) { return type == "global" || type == "local"; });
+  if (layers > 0 && (!known || types.size() != static_cast<std::size_t>(layers)))
+    r.keys.found()
+        .error("O0922", "the layers' kinds of attention and `num_layers` disagree",
+               r.keys.where(r.keys.given("attention_layers") ? "attention_layers" : "attention_types"))
+        .hint("each layer is \"global\" or \"local\": `[[[\"global\", \"local\"], 12]]` are 24 layers");
+  types.resize(static_cast<std::size_t>(layers), "global");
+  Stack stack = decoder(hidden, layer_norm());
+  add_layers(stack, layers, kinds,
+             [&](Count layer) { return types[static_cast<std::size_t>(layer)] == "local" ? 1 : 0; });
+  positions(r, stack, "max_position_embeddings", true, 2048);
+  finish(r, std::move(stack), true);
+}
+
+void read_biogpt(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  Attention a = attention(r, hidden, {"num_attention_heads", "", ""});
+  bias_all(a, true);
+  Stack stack = decoder(hidden, layer_norm());
+  add_layers(stack, layers, plain_block(a, sized(r, "intermediate_size"), true));
+  positions(r, stack, "max_position_embeddings", true, 1024, 2);
+  finish(r, std::move(stack), true);
 }
 
 void read_gpt_bigcode(Reading& r) {

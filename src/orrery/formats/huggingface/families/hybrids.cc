@@ -9,7 +9,6 @@
 #include "orrery/formats/huggingface/families/scans.h"
 
 namespace orrery::formats::huggingface {
-namespace {
 
 using base::Count;
 using workload::Attention;
@@ -17,7 +16,6 @@ using workload::Block;
 using workload::Experts;
 using workload::FeedForward;
 
-// Of Granite's and Falcon's keys.
 Mamba2Sizes mamba2_sizes(Reading& r, Count hidden, Count inner) {
   Mamba2Sizes s;
   s.hidden = hidden;
@@ -36,12 +34,7 @@ Mamba2Sizes mamba2_sizes(Reading& r, Count hidden, Count inner) {
   return s;
 }
 
-Block scanning(int norms) {
-  Block block;
-  block.norm = rms_norm();
-  block.norms = norms;
-  return block;
-}
+namespace {
 
 // The kind of each layer by name; a pattern has a letter for each.
 std::vector<std::string> block_types(Reading& r) {
@@ -89,7 +82,7 @@ void read_nemotron_h(Reading& r) {
   s.bias = s.output_bias = r.keys.flag("use_bias", false);
   s.convolution_bias = r.keys.flag(r.keys.spelled({"use_conv_bias", "mamba_conv_bias"}), true);
   const bool bias = r.keys.flag("mlp_bias", false);
-  std::vector<Block> kinds(4, scanning(1));
+  std::vector<Block> kinds(4, rms_block(1));
   kinds[0].mixer = mamba2(r, s);
   kinds[1].mixer = a;
   const auto has = [&](std::string_view letter, std::string_view name) {
@@ -162,7 +155,7 @@ void read_granite_hybrid(Reading& r) {
   const Count inner = base::checked_multiply(r.keys.size("mamba_expand", 2), hidden);
   const FeedForward shared = {r.keys.size("shared_intermediate_size", 1024), true, false};
   const std::string_view count = r.keys.spelled({"num_local_experts", "num_experts"});
-  std::vector<Block> kinds(2, scanning(2));
+  std::vector<Block> kinds(2, rms_block(2));
   if (r.keys.given(count) && r.keys.count(count) == 0) {
     r.keys.know({"num_experts_per_tok", "intermediate_size"});
     for (Block& kind : kinds) kind.feed_forward = shared;
@@ -195,7 +188,7 @@ void read_falcon_h1(Reading& r) {
   r.keys.know({"mamba_norm_before_gate", "mamba_use_mlp", "lm_head_multiplier", "mlp_multipliers", "key_multiplier",
                "attention_out_multiplier", "attention_in_multiplier", "ssm_multipliers", "ssm_in_multiplier",
                "ssm_out_multiplier", "mlp_expansion_factor", "attn_layer_indices"});
-  Block block = scanning(2);
+  Block block = rms_block(2);
   block.mixer = a;
   block.beside = mamba2(r, s);
   block.feed_forward = FeedForward{sized(r, "intermediate_size"), true, r.keys.flag("mlp_bias", false)};

@@ -172,4 +172,40 @@ void read_apertus(Reading& r) {
   finish_dense(r, std::move(stack), hidden, false);
 }
 
+// Norms before what goes out of both operators, as matrices of three values need.
+void read_bitnet(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 5;
+  Attention a = attention(r, hidden, named);
+  bias_all(a, r.keys.flag("attention_bias", false));
+  const Count inner = sized(r, "intermediate_size");
+  Block block = dense(a, {inner, true, false});
+  block.extra_parameters = base::checked_add(a.output(), inner);
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, block);
+  finish_dense(r, std::move(stack), hidden, false);
+}
+
+// The table has further rows, for which there are no logits.
+void read_molmo2(Reading& r) {
+  const Count hidden = sized(r, "hidden_size");
+  const Count layers = layers_of(r, "num_hidden_layers");
+  AttentionKeys named;
+  named.absent_kv_heads = 8;
+  named.absent_width = 128;
+  Attention a = attention(r, hidden, named);
+  bias_queries_keys_values(a, r.keys.flag(r.keys.spelled({"attention_bias", "qkv_bias"}), false));
+  const std::string norms = r.keys.text("qk_norm_type", "qwen3");
+  if (r.keys.flag("use_qk_norm", true)) a.qk_norm = norms == "qwen3" ? QkNorm::kHead : QkNorm::kAll;
+  r.keys.know({"rope_scaling_layers"});
+  Block block = dense(a, {sized(r, "intermediate_size"), true, false});
+  block.post = r.keys.flag("norm_after", false);
+  Stack stack = decoder(hidden, rms_norm());
+  add_layers(stack, layers, block);
+  stack.other_parameters = base::checked_multiply(r.keys.count("additional_vocab_size", 128), hidden);
+  finish_dense(r, std::move(stack), hidden, false);
+}
+
 }  // namespace orrery::formats::huggingface

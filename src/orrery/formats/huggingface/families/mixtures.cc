@@ -230,10 +230,12 @@ namespace {
 struct Latents {
   Count q_rank, experts, top_k, shared, width, dense, groups, visited_groups;
   Count index_heads = 0;  // 0: no index
+  Count index_every = 1;  // the second one, and every so many-th, have one of their own
+  bool streams = false;   // residual streams that are mixed; a gate and sinks of attention
 };
 
 // Whether each layer has an index of its own: `indexer_types`, else a pattern of F and S, else every so many layers.
-std::vector<char> own_indexes(Reading& r, Count layers) {
+std::vector<char> own_indexes(Reading& r, Count layers, Count absent_every) {
   std::vector<std::string> types = r.keys.texts("indexer_types");
   std::string_view key = "indexer_types";
   if (const json::Node* pattern = r.keys.value("index_topk_pattern"); types.empty() && pattern != nullptr) {
@@ -244,7 +246,7 @@ std::vector<char> own_indexes(Reading& r, Count layers) {
     else
       types = r.keys.texts(key);
   }
-  const Count every = std::max<Count>(1, r.keys.count("index_topk_freq", 1));
+  const Count every = std::max<Count>(1, r.keys.count("index_topk_freq", absent_every));
   const Count offset = r.keys.count("index_skip_topk_offset", 2);
   std::vector<char> own(static_cast<std::size_t>(layers), 1);
   if (types.empty())
@@ -291,8 +293,9 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   limit_groups(r, e, absent.groups, absent.visited_groups);
   const bool indexed = absent.index_heads > 0;
   if (indexed) add_index(r, a, absent.index_heads);
-  if (indexed) pass_layer_types(r, {"deepseek_sparse_attention"});
-  const std::vector<char> own = indexed ? own_indexes(r, layers) : std::vector<char>();
+  if (indexed) pass_layer_types(r, {"deepseek_sparse_attention", "indexed_attention"});
+  const std::vector<char> own = indexed ? own_indexes(r, layers, absent.index_every) : std::vector<char>();
+  a.sinks = absent.streams;
   std::vector<Block> kinds(4, block_of(a));
   if (indexed) {
     a.index->own = false;
@@ -301,6 +304,13 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   }
   kinds[0].feed_forward = kinds[2].feed_forward = dense;
   kinds[1].feed_forward = kinds[3].feed_forward = e;
+  const Count streams = absent.streams ? r.keys.size("hc_mult", 4) : 0, all = base::checked_multiply(streams, hidden);
+  if (streams > 0)
+    for (Block& kind : kinds) {
+      kind.extra.assign(2, {"layer-streams", all, 2 * streams, 2 * streams});
+      kind.extra.push_back({"layer-gate", hidden, a.output()});
+      kind.extra_parameters = 4;  // scales
+    }
   const auto is_mixture = mixture_layers(r, layers, after_first(r, layers, absent.dense));
   finish_kinds(
       r, hidden, layers, kinds,
@@ -308,6 +318,10 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
         return (indexed && own[static_cast<std::size_t>(layer)] == 0 ? 2 : 0) + (is_mixture(layer) ? 1 : 0);
       },
       false);
+  if (streams > 0) {
+    r.model.stacks.back().out_of.push_back({"streams", all, streams, streams});
+    r.model.stacks.back().other_parameters = 1;  // a scale
+  }
   r.model.predicted_ahead = predicted_ahead(r);
 }
 
@@ -323,6 +337,11 @@ void read_deepseek_v3(Reading& r) {
 
 void read_deepseek_v32(Reading& r) {
   read_latent_mixture(r, {1536, 256, 8, 1, 2048, 3, 8, 4, 64});
+}
+
+void read_hy_v4(Reading& r) {
+  r.keys.know({"hc_magnitude", "hc_eps", "learnable_sink_init"});
+  read_latent_mixture(r, {1536, 256, 8, 1, 768, 1, 1, 1, 16, 4, true});
 }
 
 void read_glm_moe_dsa(Reading& r) {

@@ -59,8 +59,31 @@ void read_t5(Reading& r) {
   r.model.stacks = {std::move(source), std::move(target)};
 }
 
+namespace {
+
+// BART's kin differ in where norms stand, and in their positions.
+struct BartKind {
+  bool before = false;  // norms before the operators, and one at the end of a stack
+  bool learned = true;  // positions
+  bool entry = true;    // a norm behind the tables
+  Count reserved = 2;   // rows of positions
+};
+
+BartKind bart_kind(std::string_view type) {
+  if (type == "mbart") return {true};
+  if (type == "blenderbot") return {true, true, false, 0};
+  if (type == "blenderbot-small") return {false, true, true, 0};
+  if (type == "m2m_100") return {true, false, false};
+  if (type == "pegasus") return {true, true, false, 0};  // waves, which the class keeps as a table
+  if (type == "marian") return {false, true, false, 0};
+  return {};
+}
+
+}  // namespace
+
 // Lewis et al., arXiv 1910.13461: BERT's block twice, the second with attention to the first's output.
 void read_bart(Reading& r) {
+  const BartKind of = bart_kind(r.model.family);
   const Count hidden = sized(r, "d_model");
   const Count layers = layers_of(r, "encoder_layers"), decoder_layers = layers_of(r, "decoder_layers");
   Stack source = encoder(hidden, {}), target = decoder(hidden, {});
@@ -70,10 +93,11 @@ void read_bart(Reading& r) {
     Attention a = attention(r, hidden, {heads, "", ""});
     bias_all(a, true);
     const FeedForward f = {sized(r, decodes ? "decoder_ffn_dim" : "encoder_ffn_dim"), false, true};
-    stack->entry = layer_norm();
+    if (of.entry) stack->entry = layer_norm();
+    if (of.before) stack->exit = layer_norm();
     add_layers(*stack, decodes ? decoder_layers : layers,
-               decodes ? decoder_block(a, f, layer_norm(), true) : encoder_block(a, f, layer_norm(), true));
-    positions(r, *stack, "max_position_embeddings", true, 1024, 2);
+               decodes ? decoder_block(a, f, layer_norm(), !of.before) : encoder_block(a, f, layer_norm(), !of.before));
+    positions(r, *stack, "max_position_embeddings", of.learned, 1024, of.learned ? of.reserved : 0);
   }
   r.keys.know({"is_encoder_decoder", "is_decoder", "num_hidden_layers"});
   vocabulary(r, hidden);
