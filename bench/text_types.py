@@ -106,8 +106,8 @@ def count(kind, name):
         setattr(part, last, value)
     row["config"] = sized(config)
     if config.get_text_config() is not outer:
-        row["config"] = {"model_type": kind, "tie_word_embeddings": getattr(outer, "tie_word_embeddings", True),
-                         "text_config": row["config"]}
+        said = {key: getattr(outer, key) for key in ("tie_word_embeddings",) if hasattr(outer, key)}
+        row["config"] = {"model_type": kind, **said, "text_config": row["config"]}
     try:
         with torch.device("meta"):
             model = model_class(config).eval()

@@ -101,6 +101,13 @@ void bias_all(Attention& attention, bool bias) {
   attention.output_bias = bias;
 }
 
+void gate_without_bias(Attention& attention) {
+  attention.gated = true;
+  if (attention.query_bias)
+    attention.small_parameters = base::checked_add(attention.small_parameters, attention.query());
+  attention.query_bias = false;
+}
+
 void make_latent(Reading& r, Attention& attention, Count absent_q_rank) {
   workload::Latent latent;
   latent.q_rank = r.keys.size("q_lora_rank", absent_q_rank, 0);
@@ -294,6 +301,7 @@ bool tied(Reading& r, bool absent) {
     if (said) return outer->value.truth;
     return !r.keys.has("tie_word_embeddings") || inner;
   }
+  if (r.outer_type == "muse_glimmer") return said && outer->value.truth;
   if (r.outer_type == "llava" || r.outer_type == "qwen2_5_vl") return inner || (said && outer->value.truth);
   return said ? outer->value.truth : inner;  // the class of the whole ties what it finds
 }

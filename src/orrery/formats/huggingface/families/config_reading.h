@@ -45,6 +45,8 @@ workload::Attention attention_of(Reading& r, base::Count hidden, base::Count hea
                                  base::Count width, const AttentionKeys& named);
 void bias_queries_keys_values(workload::Attention& attention, bool bias);
 void bias_all(workload::Attention& attention, bool bias);
+// Gated by a matrix of its own, which has no bias where that of the queries has one.
+void gate_without_bias(workload::Attention& attention);
 
 // Latent attention in place of plain: O0902 where ranks and widths are missing.
 void make_latent(Reading& r, workload::Attention& attention, base::Count absent_q_rank);

@@ -259,7 +259,7 @@ class Described {
     if (at("attention", "qk_norm_if") != nullptr && !flag("attention", "qk_norm_if", "use_qk_norm"))
       a.qk_norm = QkNorm::kNone;
     a.qk_norm_bias = fixed("attention", "qk_norm_bias", false) && a.qk_norm != QkNorm::kNone;
-    a.gated = flag("attention", "gate", "");
+    if (flag("attention", "gate", "")) gate_without_bias(a);
     a.sinks = flag("attention", "sinks", "");
     return a;
   }

@@ -24,7 +24,7 @@ void gate_outputs(Reading& r, Count hidden, Block& block) {
   const std::string kind = gating == nullptr || !gating->is_text() ? "per-head" : gating->text;
   if (gating != nullptr && gating->kind == json::Node::Kind::kTruth && !gating->truth) return;
   if (kind == "per-element")
-    a.gated = true;
+    gate_without_bias(a);
   else if (kind == "per-head")
     block.extra = {{"layer-head-gate", hidden, a.heads}};
   else
@@ -106,8 +106,8 @@ void read_beam(Reading& r) {
   Attention a = attention(r, hidden, named);
   bias_all(a, r.keys.flag("attention_bias", false));
   a.qk_norm = QkNorm::kHead;
-  a.gated = true;
-  a.small_parameters = a.heads;  // biases of the gate
+  gate_without_bias(a);
+  a.small_parameters += a.heads;  // biases of the gate
   Experts e = experts(r, r.keys.spelled({"num_experts", "num_local_experts"}), "num_experts_per_tok", 256, 8,
                       {r.keys.size("moe_intermediate_size", 2560), true, false});
   limit_groups(r, e, 8, 4);
@@ -139,7 +139,7 @@ void read_muse_spark(Reading& r) {
   named.absent_width = 64;
   Attention a = attention(r, hidden, named);
   bias_all(a, r.keys.flag("attention_bias", false));
-  a.gated = true;
+  gate_without_bias(a);
   Experts e = experts(r, r.keys.spelled({"num_local_experts", "num_experts"}), "num_experts_per_tok", 256, 8,
                       {r.keys.size("moe_intermediate_size", 4096), true, false});
   e.latent = r.keys.size("moe_hidden_size", 4096);
