@@ -40,6 +40,47 @@ SIZES = {
     "lfm2_moe": {"layer_types": ["conv", "conv", "full_attention", "conv"] * 8},
     "dots1": {"n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6},
 }
+SMALL = {"hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6, "intermediate_size": 137,
+         "vocab_size": 1003, "num_key_value_heads": 2, "pad_token_id": None}
+EXPERTS = {"num_experts_per_tok": 3, "moe_intermediate_size": 53}
+DELTAS = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 10,
+          "linear_value_head_dim": 12}
+LATENTS = {"kv_lora_rank": 18, "qk_rope_head_dim": 6, "qk_nope_head_dim": 10, "v_head_dim": 14}
+# Awkward sizes, by which a rule that takes one size for another gives itself away; rows of their own, "TYPE varied".
+VARIED = {
+    "afmoe": {**SMALL, **EXPERTS, "head_dim": 14, "num_experts": 5, "num_dense_layers": 2, "num_shared_experts": 2,
+              "attention_bias": True},
+    "bailing_hybrid": {**SMALL, **LATENTS, "head_dim": 14, "num_experts": 8, "num_experts_per_token": 3,
+                       "moe_intermediate_size": 53, "num_expert_group": 2, "topk_group": 2, "layer_group_size": 3,
+                       "first_k_dense_replace": 1, "num_shared_experts": 2},
+    "bamba": {**SMALL, "attn_layer_indices": [1, 3], "mamba_n_heads": 6, "mamba_d_head": 20, "mamba_d_state": 10,
+              "mamba_n_groups": 2, "mamba_proj_bias": True, "attention_bias": True, "mlp_bias": True},
+    "beam": {**SMALL, **EXPERTS, "head_dim": 14, "num_experts": 8, "n_group": 2, "topk_group": 2,
+             "attention_bias": True},
+    "biogpt": {**SMALL, "num_key_value_heads": None, "max_position_embeddings": 600},
+    "bitnet": SMALL,
+    "falcon_mamba": {"hidden_size": 60, "num_hidden_layers": 5, "vocab_size": 1003, "state_size": 10, "expand": 3,
+                     "time_step_rank": 7, "use_bias": True},
+    "gpt_neo": {"hidden_size": 60, "num_layers": 6, "num_heads": 6, "vocab_size": 1003, "intermediate_size": 137,
+                "attention_types": [[["global", "local"], 3]], "max_position_embeddings": 600},
+    "hy_v4": {**SMALL, **EXPERTS, **LATENTS, "n_routed_experts": 8, "index_n_heads": 4, "index_head_dim": 12,
+              "index_topk": 100, "q_lora_rank": 22, "hc_mult": 3},
+    "jamba": {**SMALL, "num_experts": 4, "num_experts_per_tok": 2, "attn_layer_period": 3, "attn_layer_offset": 1,
+              "mamba_dt_rank": 7},
+    "laguna": {**SMALL, **EXPERTS, "head_dim": 14, "num_attention_heads_per_layer": [6, 8, 6, 8, 8],
+               "layer_types": ["full_attention", "sliding_attention"] * 2 + ["sliding_attention"], "num_experts": 5,
+               "shared_expert_intermediate_size": 71, "gating": "per-element", "attention_bias": True,
+               "sliding_window": 100},
+    "lara_mini": {**SMALL, **EXPERTS, **DELTAS, "head_dim": 14, "num_experts": 5,
+                  "shared_expert_intermediate_size": 71},
+    "lfm3": {**SMALL, "head_dim": 14, "use_sandwich_norm": False, "conv_bias": True, "conv_L_cache": 4,
+             "sliding_window": 100},
+    "olmo_hybrid": {**SMALL, **DELTAS},
+    "recurrent_gemma": {**SMALL, "lru_width": 66, "intermediate_size": 138, "attention_bias": True,
+                        "attention_window_size": 100},
+    "rwkv": {"hidden_size": 60, "num_hidden_layers": 5, "attention_hidden_size": 44, "intermediate_size": 137,
+             "vocab_size": 1003},
+}
 # Of every configuration, whatever the family.
 SAYS_NOTHING = set(transformers.PretrainedConfig().to_dict()) - {"tie_word_embeddings"} | {
     "id2label", "label2id", "initializer_range", "rope_parameters", "rope_scaling", "bos_token_id", "eos_token_id",
@@ -90,10 +131,10 @@ def forward(model, config, row):
         row["cache"] = cache_elements(cache)
 
 
-def count(kind, name):
-    row = {"type": kind, "class": name}
+def count(kind, name, sizes):
+    row = {"type": kind + " varied" if sizes else kind, "class": name}
     model_class = getattr(transformers, name)
-    config = getattr(transformers, configuration_auto.CONFIG_MAPPING_NAMES[kind])()
+    config = getattr(transformers, configuration_auto.CONFIG_MAPPING_NAMES[kind])(**sizes)
     outer = config
     text_class = getattr(model_class, "config_class", None)
     if text_class is not None and type(config) is not text_class and type(config.get_text_config()) is text_class:
@@ -140,13 +181,17 @@ def main(path, wanted):
         with open(path, encoding="utf-8") as old:
             rows = {row["type"]: row for row in map(json.loads, old)}
     for kind in wanted or names:
-        signal.alarm(120)
-        try:
-            rows[kind] = count(kind, names[kind])
-        except Exception as error:
-            rows[kind] = {"type": kind, "class": names[kind], "error": f"{type(error).__name__}: {error}"[:120]}
-        signal.alarm(0)
-        print(kind, {k: v for k, v in rows[kind].items() if k not in ("type", "config")}, file=sys.stderr, flush=True)
+        for sizes in ({}, VARIED.get(kind)):
+            if sizes is None:
+                continue
+            signal.alarm(120)
+            try:
+                row = count(kind, names[kind], sizes)
+            except Exception as error:
+                row = {"type": kind, "class": names[kind], "error": f"{type(error).__name__}: {error}"[:120]}
+            signal.alarm(0)
+            rows[row["type"]] = row
+            print({k: v for k, v in row.items() if k != "config"}, file=sys.stderr, flush=True)
         with open(path, "w", encoding="utf-8") as out:
             out.writelines(json.dumps(rows[key], default=str) + "\n" for key in sorted(rows))
 

@@ -29,7 +29,7 @@ constexpr const char* kPage = ORRERY_SOURCE_DIR "/docs/models.md";
 constexpr base::Count kTokens = 512;
 
 struct Row {
-  std::string type, config;
+  std::string type, config;                     // "TYPE varied": at small, awkward sizes
   double parameters = 0, flop = 0, cache = -1;  // 0, -1: not counted
 };
 
@@ -120,9 +120,11 @@ TEST(TextTypes, HaveTheParametersOfTheirClasses) {
 }
 
 // Whether PyTorch's count is that of the layers: programs of recurrences make products of scans, Llama 4's class runs
-// every token through every expert, and DeepSeek-V4's attends to entries that it joins as it goes.
+// every token through every expert, DeepSeek-V4's attends to entries that it joins as it goes, and sums of streams are
+// half a percent of layers that are 60 wide.
 bool counts(const Row& row, const workload::Transformer& model) {
-  if (row.flop == 0 || row.type.starts_with("llama4") || row.type == "deepseek_v4") return false;
+  const std::set<std::string> others = {"llama4", "llama4_text", "deepseek_v4", "hy_v4 varied"};
+  if (row.flop == 0 || others.contains(row.type)) return false;
   for (const workload::Block& block : model.decoder().kinds)
     if (const workload::Recurrence* r = workload::recurrence_of(block);
         r != nullptr && r->kind != workload::Recurrence::Kind::kConvolution)
@@ -166,10 +168,13 @@ std::string section() {
     for (const std::string_view type : one.types) types.push_back(fmt::format("`{}`", type));
     out += fmt::format("| {} | {} |\n", base::joined(types, ", "), one.why);
   }
-  int flop = 0, cached = 0;
+  int all = 0, understood = 0, flop = 0, cached = 0;
   for (const Row& row : rows()) {
+    if (row.type.ends_with(" varied")) continue;
+    ++all;
     const auto model = read_rows().find(row.type);
     if (model == read_rows().end()) continue;
+    ++understood;
     flop += counts(row, model->second) ? 1 : 0;
     cached += caches(row) ? 1 : 0;
   }
@@ -184,7 +189,7 @@ std::string section() {
       "those of `qwen3_omni_moe_thinker` do not divide. Not understood, and refused with the reason\n"
       "([O0901](../catalog/errors/O0901.md)):\n\n"
       "| types | what no kind of layer here says |\n|---|---|\n{}",
-      rows().size(), read_rows().size(), flop, cached, out);
+      all, understood, flop, cached, out);
 }
 
 TEST(TextTypes, StandOnThePage) {

@@ -34,4 +34,7 @@ std::vector<std::string> described_types();
 // Every rule of the document on the keys of a config.json; what is wrong with the document is O0939.
 void read_described(const Family& family, Reading& r);
 
+// O0939: what is wrong with a document, and the way out where there is one.
+void wrong_family(base::Diagnostics& found, const base::Location& where, std::string what, std::string way = {});
+
 }  // namespace orrery::formats::huggingface
