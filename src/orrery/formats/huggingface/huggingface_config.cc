@@ -20,7 +20,7 @@
 #include "orrery/formats/huggingface/families/described_family.h"
 #include "orrery/formats/huggingface/families/registry.h"
 #include "orrery/formats/huggingface/families/towers.h"
-#include "orrery/formats/huggingface/families/unread.h"
+#include "orrery/formats/huggingface/families/unread_types.h"
 #include "orrery/formats/huggingface/keys.h"
 #include "orrery/formats/huggingface/value_types.h"
 #include "orrery/formats/json/json_document.h"
@@ -191,7 +191,9 @@ class Reader {
                               : fmt::format("models of type `{}` are not understood", name.substr(0, 60)),
                       type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
-    if (const std::string_view why = why_unread(name); !why.empty())
+    // A language model's type may be known by that of the whole alone.
+    const std::string_view own = why_unread(name);
+    if (const std::string_view why = own.empty() ? why_unread(outer_type()) : own; !why.empty())
       unknown.note(fmt::format("what no kind of layer here says: {}", why));
     unknown.note(fmt::format("understood: {}", base::joined(known, ", ")));
     note_costs(unknown);

@@ -58,6 +58,18 @@ TEST(Towers, AreFollowedByTheProjectorOfTheComposite) {
             921432);
 }
 
+// Its class ties where the whole says so, whatever its language model says.
+TEST(Towers, ModelsOfMuseGlimmerTieWhereTheWholeSaysSo) {
+  const auto of = [](const std::string& outer, const std::string& inner) {
+    return parameters_of(R"({"model_type": "muse_glimmer", )" + outer + R"("text_config": {"hidden_size": 60,
+      "num_hidden_layers": 5, "num_attention_heads": 6, "intermediate_size": 137, "vocab_size": 1003,
+      "num_key_value_heads": 2, "head_dim": 14, "tie_word_embeddings": )" +
+                         inner + "}}");
+  };
+  EXPECT_EQ(of("", "true"), of("", "false"));
+  EXPECT_EQ(of("", "true") - of("\"tie_word_embeddings\": true, ", "false"), 1003 * 60);
+}
+
 TEST(Towers, OfCompositesWhoseProjectorIsNotKnownAreNamed) {
   const auto of = [](const std::string& composite, const std::string& more = "") {
     return R"({"model_type": ")" + composite + R"(", "text_config": )" + usual("llama") +

@@ -1,5 +1,5 @@
 // Source: the classes' code in transformers 5.24. Held against its list of types by text_types_test.cc.
-#include "orrery/formats/huggingface/families/unread.h"
+#include "orrery/formats/huggingface/families/unread_types.h"
 
 #include <algorithm>
 
@@ -26,11 +26,9 @@ const std::vector<UnreadTypes>& unread_types() {
       {"layers attend to pictures, proteins or sound besides",
        {"mllama", "mllama_text_model", "idefics", "evolla", "blip", "trocr", "udop", "pix2struct", "moshi", "musicgen",
         "musicgen_melody", "pp_formulanet"}},
-      {"two models of any kind, one of which attends to what the other makes",
-       {"encoder-decoder", "vision-encoder-decoder"}},
       {"tokens of pictures meet weights of their own, or adapters", {"phi4_multimodal", "pi0"}},
       {"text is made in blocks that are refined over and over", {"diffusion_gemma"}},
-      {"a drafter that reads another model's cache", {"gemma4_assistant", "gemma4_unified_assistant"}},
+      {"a drafter that reads another model's cache", {"gemma4_assistant"}},
       {"bytes are joined to patches by models before and behind", {"blt"}},
       {"a memory of matrices with gates of its own (mLSTM)", {"xlstm"}},
       {"keys are found by hashing, and layers keep no activations", {"reformer"}},
