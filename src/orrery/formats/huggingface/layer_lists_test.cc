@@ -30,6 +30,24 @@ TEST(LayerLists, LayersThatAreNotThereAreRefused) {
     EXPECT_EQ(codes(refused(text)), Codes{"O0922"}) << text;
 }
 
+TEST(LayerLists, KindsOfLayersThatNobodyHasAreRefusedByName) {
+  for (const auto& text : {with("recurrent_gemma", R"("block_types": ["recurrent", "attend"])"),
+                           with("olmo_hybrid", R"("layer_types": ["conv", "conv", "conv", "conv"])"),
+                           with("laguna", R"("gating": "per-layer")")})
+    EXPECT_EQ(codes(refused(text)), Codes{"O0903"}) << text;
+  for (const auto& text : {with("laguna", R"("num_attention_heads_per_layer": [4, 4, 8])"),
+                           with("bamba", R"("mamba_n_heads": 8, "mamba_d_head": 16, "attn_layer_indices": [4])"),
+                           with("bailing_hybrid", kLatent + R"("mlp_layer_types": ["dense"])")})
+    EXPECT_EQ(codes(refused(text)), Codes{"O0922"}) << text;
+  EXPECT_EQ(codes(refused(with("laguna", R"("num_attention_heads_per_layer": [4, 4, 6, 8])"))), Codes{"O0912"});
+  const std::string neo = R"({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 4, "num_heads": 4,
+    "vocab_size": 100, "attention_types": )";
+  EXPECT_EQ(codes(refused(neo + R"([[["global", "local"], 3]]})")), Codes{"O0922"}) << "6 of 4 layers";
+  const std::string dbrx = R"({"model_type": "dbrx", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100,
+    "ffn_config": {"moe_num_experts": 4, "moe_top_k": 5}})";
+  EXPECT_EQ(codes(refused(dbrx)), Codes{"O0907"});
+}
+
 TEST(LayerLists, GroupsOfExpertsMustBeThere) {
   const auto grouped = [](const std::string& more) {
     return codes(refused(with("deepseek_v3", kLatent + "\"n_routed_experts\": 16, " + more)));

@@ -51,6 +51,19 @@ Block mamba() {
   return block;
 }
 
+// Griffin's: the gates of the recurrence are matrices of a head's width, behind the convolution.
+Block gated_linear() {
+  Recurrence m;
+  m.kind = Recurrence::Kind::kGatedLinear;
+  m.projections = {{"in", 1024, 1280}, {"gate", 1024, 1280}, {"x", 128, 2 * 1280}, {"out", 1280, 1024}};
+  m.channels = m.heads = 1280;
+  m.taps = 4;
+  m.key_width = m.value_width = 1;
+  Block block = block_of(heads_of(4, 4, 64), {2048, true, false});
+  block.mixer = m;
+  return block;
+}
+
 Block gated_delta() {
   Recurrence d;
   d.kind = Recurrence::Kind::kDelta;
@@ -120,6 +133,7 @@ std::vector<Case> cases() {
   return {{"mixture", mixture(), 7168},
           {"latent", latent(), 7168},
           {"mamba", mamba(), 1024},
+          {"gated linear", gated_linear(), 1024},
           {"delta", gated_delta(), 512},
           {"cross", crossing(), 512},
           {"gated", gated(), 2048},
@@ -259,6 +273,17 @@ TEST(BlockKernels, AScanPassesOverItsStateOnVectorLanes) {
   EXPECT_EQ(graph.kernels.back().name, "Add_1");  // no feed-forward network
   const KernelGraph token = decoded(mamba(), 1024, {.tokens = 100});
   EXPECT_EQ(named(token, "SCAN").memory_bytes, 2.0 * 2 * 2048 * 16);  // read and written
+}
+
+TEST(BlockKernels, AGatedLinearRecurrenceReadsItsGatesFromTheConvolution) {
+  const KernelGraph graph = graph_of(gated_linear(), 1024, Passes::kForward, {.tokens = 512});
+  EXPECT_TRUE(has_edge(graph, "CONV-MIX_X"));
+  EXPECT_TRUE(has_edge(graph, "MIX_X-SCAN"));
+  EXPECT_FALSE(has_edge(graph, "MIX_GATES-SCAN"));
+  EXPECT_TRUE(has_edge(graph, "MIX_GATES-MIX_GATE"));
+  EXPECT_EQ(flop(named(graph, "SCAN")), 2.0 * 1280 * 512);
+  const KernelGraph token = decoded(gated_linear(), 1024, {.tokens = 100});
+  EXPECT_EQ(named(token, "SCAN").memory_bytes, 2.0 * 2 * 1280);  // read and written
 }
 
 TEST(BlockKernels, AttentionToAnEncoderReadsItsTokens) {

@@ -24,6 +24,7 @@ namespace {
 using base::Count;
 
 std::string name_of(const Projection& p) {
+  if (p.name == "gate") return "MIX_GATES";  // with which MIX_GATE multiplies
   std::string name = "MIX_";
   for (const char c : p.name) name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return name;

@@ -17,20 +17,16 @@ using workload::QkNorm;
 
 namespace {
 
-// Laguna's gate of what attention made: a number for each head, or for each element.
-void gate_outputs(Reading& r, Count hidden, Block& block) {
-  Attention& a = std::get<Attention>(block.mixer);
-  const json::Node* gating = r.keys.value("gating");
-  const std::string kind = gating == nullptr || !gating->is_text() ? "per-head" : gating->text;
-  if (gating != nullptr && gating->kind == json::Node::Kind::kTruth && !gating->truth) return;
-  if (kind == "per-element")
-    gate_without_bias(a);
-  else if (kind == "per-head")
-    block.extra = {{"layer-head-gate", hidden, a.heads}};
-  else
-    r.keys.found()
-        .error("O0903", "`gating` cannot be `" + kind.substr(0, 40) + "`", r.keys.where("gating"))
-        .hint("it is true or \"per-head\", \"per-element\", or false");
+// Laguna's gate of what attention made: a number for each head, or for each element; empty: none.
+std::string gating(Reading& r) {
+  const json::Node* said = r.keys.value("gating");
+  if (said == nullptr || said->kind == json::Node::Kind::kTruth)
+    return said == nullptr || said->truth ? "per-head" : "";
+  if (said->text == "per-head" || said->text == "per-element") return said->text;
+  r.keys.found()
+      .error("O0903", "`gating` cannot be `" + said->text.substr(0, 40) + "`", r.keys.where("gating"))
+      .hint("it is true or \"per-head\", \"per-element\", or false");
+  return {};
 }
 
 }  // namespace
@@ -45,6 +41,7 @@ void read_laguna(Reading& r) {
   Attention a = attention(r, hidden, named);
   bias_all(a, r.keys.flag("attention_bias", false));
   a.qk_norm = QkNorm::kHead;
+  const std::string gate = gating(r);
   std::vector<Count> heads = r.keys.counts("num_attention_heads_per_layer");
   if (r.keys.given("num_attention_heads_per_layer") && heads.size() != static_cast<std::size_t>(layers) && layers > 0)
     r.keys.found()
@@ -73,10 +70,11 @@ void read_laguna(Reading& r) {
     Block block = rms_block(2);
     Attention own = a;
     own.heads = each;
+    if (gate == "per-element") gate_without_bias(own);
     for (const bool near : {false, true}) {
       if (near) reach_window(own, span);
       block.mixer = own;
-      gate_outputs(r, hidden, block);
+      if (gate == "per-head") block.extra = {{"layer-head-gate", hidden, each}};
       block.feed_forward = dense;
       kinds.push_back(block);
       block.feed_forward = e;
