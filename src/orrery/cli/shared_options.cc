@@ -24,7 +24,7 @@ base::Override definition(const std::string& text, std::size_t equals) {
 
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written) {
   line.group("Output");
-  line.text("-o,--output", output.directory, "DIR", what_is_written);
+  line.destination("-o,--output", output.directory, "DIR", what_is_written);
   line.toggle("--force", output.force, "Overwrite earlier results in DIR");
 }
 

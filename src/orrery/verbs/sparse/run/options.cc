@@ -60,7 +60,8 @@ void declare_output(CommandLine& line, RunGiven& options) {
                       refuse_compat(name, "neither Sanger nor a defect of it", masks::kMeasureDefects);
                   });
   line.offer("--compat", base::original_names(masks::kMeasureDefects));
-  line.text("--save-masks", options.masks, "DIR", "Write every mask there, a .npy file for each attention and batch");
+  line.destination("--save-masks", options.masks, "DIR",
+                   "Write every mask there, a .npy file for each attention and batch");
   line.output_file("--log-load-balance", options.log, "FILE",
                    "Write Sanger's load_balance.csv there, a line for each mask");
 }
