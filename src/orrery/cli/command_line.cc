@@ -371,7 +371,11 @@ void CommandLine::meant_each(const std::string& names, const std::string& type, 
 void CommandLine::destination(const std::string& names, std::string& value, const std::string& type,
                               const std::string& what) {
   text(names, value, type, what);
-  destinations_.push_back(app_->get_options().back());
+  left_out_.push_back(app_->get_options().back());
+}
+
+void CommandLine::changes_nothing(const std::string& name) {
+  left_out_.push_back(app_->get_option(name));
 }
 
 void CommandLine::output_file(const std::string& names, std::string& path, const std::string& type,
@@ -400,7 +404,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
     option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"),
            "N");
   for (const char* name : {"--force", "--json", "--plot", "--csv", "--latex", "--quiet", "--no-color"})
-    if (const CLI::Option* known = app_->get_option_no_throw(name)) destinations_.push_back(known);
+    if (const CLI::Option* known = app_->get_option_no_throw(name)) left_out_.push_back(known);
   if (arguments == Arguments{kDescribe}) throw describe(*app_, offered_);
   try {
     parse(*app_, arguments, verb_);
@@ -408,6 +412,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
     console.out << app_->help();
     return false;
   }
+  console.command = without(*app_, left_out_, console.command);
   if (static_cast<int>(csv) + static_cast<int>(latex) + static_cast<int>(console.json) > 1)
     misuse("O1103", "`--csv`, `--latex` and `--json` exclude each other", "give one of them");
   if (csv || latex) set_table_form(csv ? TableForm::kCsv : TableForm::kLatex);
@@ -415,7 +420,6 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
   if (const CLI::Option* forced = app_->get_option_no_throw("--force")) console.force = forced->count() > 0;
   for (const auto& tell : meanings_) tell();
-  console.command = without(*app_, destinations_, console.command);
   return true;
 }
 

@@ -77,6 +77,8 @@ class CommandLine {
   void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
   // Where the answer goes: no part of the question, and of no document's `command`.
   void destination(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  // The same of an option that was declared and changes no answer, such as the number of threads that search.
+  void changes_nothing(const std::string& name);
   // A file that is written: the verb has --force.
   void output_file(const std::string& names, std::string& path, const std::string& type, const std::string& what);
   // --html and --plot, of verbs whose answers have charts.
@@ -136,7 +138,7 @@ class CommandLine {
   bool draws_ = false, writes_ = false, drawn_ = false;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
-  std::vector<const CLI::Option*> destinations_;
+  std::vector<const CLI::Option*> left_out_;
   std::map<std::string, std::vector<std::string>> offered_;
 };
 
