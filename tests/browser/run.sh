@@ -7,7 +7,7 @@ set -uo pipefail
 orrery=$(realpath "$1")
 ROOT=$(realpath "$2")
 folder=${3:-$(mktemp -d)}
-mkdir -p "$folder"
+mkdir -p "$folder" && folder=$(realpath "$folder")
 cd "$folder" || exit 1
 E=$ROOT/examples
 failures=0 made=()

@@ -48,7 +48,7 @@ th button:focus-visible { outline: 2px solid var(--link); }
 th[aria-sort=ascending] button::after { content: " \25b2"; }
 th[aria-sort=descending] button::after { content: " \25bc"; }
 summary { cursor: pointer; font-weight: 600; padding: .25rem 0; } .count { color: var(--quiet); font-weight: 400; }
-.point { margin: .6rem 0; } input.goto { width: 7rem !important; }
+.point { margin: 1.2rem 0; padding: .8rem; background: var(--panel); border-radius: 8px; } input.goto { width: 7rem !important; }
 input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-width: 100%; width: 18rem;
   color: var(--ink);
   background: var(--ground); border: 1px solid var(--rule); border-radius: 4px; }
@@ -120,21 +120,31 @@ const char* const kPageScript = R"js(
   });
 
   // Points of a study: the number of one in a table, and its mark, lead to its figures and its layers.
-  var filled = function (table, names, rows) {
-    var head = table.createTHead().insertRow(), body = table.createTBody();
-    var used = names.map(function (name, i) { return rows.some(function (row) { return row[i]; }); });
-    names.forEach(function (name, i) {
-      if (!used[i]) return;
-      head.appendChild(document.createElement('th')).textContent = name;
+  var filled = function (holder, names, rows) {
+    var scroll = holder.appendChild(document.createElement('div')), table = document.createElement('table');
+    scroll.className = 'scroll';
+    scroll.appendChild(table);
+    var put = function (row, kind, text) {
+      var cell = row.appendChild(document.createElement(kind));
+      cell.textContent = text;
+      if (kind === 'td' && isFinite(text)) cell.className = 'n';
+    };
+    var used = names.map(function (name, i) { return i; }).filter(function (i) {
+      return rows.some(function (row) { return row[i]; });
     });
+    if (rows.length === 1) {  // one below the other
+      used.forEach(function (i) {
+        var line = table.insertRow();
+        put(line, 'th', names[i]);
+        put(line, 'td', rows[0][i]);
+      });
+      return;
+    }
+    var head = table.createTHead().insertRow(), body = table.createTBody();
+    used.forEach(function (i) { put(head, 'th', names[i]); });
     rows.forEach(function (row) {
       var line = body.insertRow();
-      names.forEach(function (name, i) {
-        if (!used[i]) return;
-        var cell = line.insertCell();
-        cell.textContent = row[i] || '';
-        if (row[i] && isFinite(row[i])) cell.className = 'n';
-      });
+      used.forEach(function (i) { put(line, 'td', row[i] || ''); });
     });
   };
   var studies = {};
@@ -142,7 +152,7 @@ const char* const kPageScript = R"js(
     var id = script.id.replace('-points', ''), panel = document.createElement('section');
     var label = document.createElement('label'), box = document.createElement('input'), shown = document.createElement('div');
     var data = null;
-    label.textContent = 'Point ';
+    label.textContent = 'Figures of point ';
     box.type = 'number';
     box.min = 0;
     box.className = 'filter goto';
@@ -157,19 +167,13 @@ const char* const kPageScript = R"js(
     script.parentNode.insertBefore(panel, script);
     studies[id] = function (number) {
       data = data || JSON.parse(script.textContent);
-      var point = data.points[number], mine = data.layers_of[number], scroll, table;
+      var point = data.points[number], mine = data.layers_of[number];
       box.max = data.points.length - 1;
       shown.textContent = '';
       if (!point) { shown.textContent = 'The points are 0 to ' + box.max + '.'; return; }
       box.value = number;
-      [[data.names, [point]], [data.layer_names, mine.map(function (place) { return data.layers[place]; })]]
-        .forEach(function (part) {
-          if (!part[1].length) return;
-          scroll = shown.appendChild(document.createElement('div'));
-          scroll.className = 'scroll';
-          table = scroll.appendChild(document.createElement('table'));
-          filled(table, part[0], part[1]);
-        });
+      filled(shown, data.names, [point]);
+      if (mine.length) filled(shown, data.layer_names, mine.map(function (place) { return data.layers[place]; }));
       if (!mine.length) shown.appendChild(document.createElement('p')).textContent =
         data.with_layers === data.points.length ? 'It has no layers.' :
           'The page has the layers of ' + data.with_layers + ' of ' + data.points.length + ' points; the document has all.';
@@ -226,7 +230,7 @@ const char* const kPageScript = R"js(
   // The rows of the points that a rectangle holds take the table's place: how many while it is drawn, all when it rests.
   var kMost = 400;
   var choose = function (figure, view, values, brush) {
-    var table = figure.querySelector('table'), said = figure.querySelector('.held');
+    var table = figure.querySelector('table'), said = figure.querySelector('.held') || document.createElement('output');
     if (!table) return;
     var body = table.tBodies[0], x = view.scale('x'), y = view.scale('y');
     if (!table.kept) table.kept = Array.prototype.slice.call(body.rows);
