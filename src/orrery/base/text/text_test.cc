@@ -1,5 +1,5 @@
-#include "orrery/base/text/shell_words.h"
 #include "orrery/base/text/text.h"
+#include "orrery/base/text/shell_words.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -150,8 +150,9 @@ Chart usual_beside_best(const Node& result) {
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i)
     if (ours[i].name == theirs[i].name && ours[i].shown != theirs[i].shown)
       apart += fmt::format("{}{} {}, not {}", apart.empty() ? "" : "; ", ours[i].name, ours[i].shown, theirs[i].shown);
-  out.description = fmt::format("Time of an iteration by cause under the best plan, and under the one by the rule of Megatron-LM's authors: {}.",
-                                text_at(*usual, "rule"));
+  out.description = fmt::format(
+      "Time of an iteration by cause under the best plan, and under the one by the rule of Megatron-LM's authors: {}.",
+      text_at(*usual, "rule"));
   if (!apart.empty()) out.note = "What differs of the best: " + apart + ".";
   return out;
 }

@@ -217,11 +217,8 @@ int run_sweep(const Arguments& arguments, Console& console) {
       written.push_back((fs::path(asked.directory) / name).string());
   for (const std::string& file : written) keep_inputs(file, inputs);
 
-  SweepPrinted printed;
-  printed.answer = &answer;
-  printed.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
-  printed.seconds = clock.seconds();
-  printed.command = console.command;
+  const auto layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
+  const SweepPrinted printed{&answer, layers, clock.seconds(), console.command};
   if (!asked.directory.empty()) {
     make_folder(asked.directory);
     const fs::path folder = asked.directory;
