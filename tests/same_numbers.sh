@@ -9,7 +9,7 @@
 # is one command: it is run as it is, and before that in a copy of its folder with --json. Compared are
 #
 #   JSON      key by key: numbers exactly, texts too; but where a text has blanks, only the numbers in it, and where its key is
-#             one of PROSE nothing: such are counted. Times, `version` and `hash` are left out
+#             one of PROSE nothing: such are counted. Times, `version`, `hash` and `command` are left out
 #   stdout    the numbers in it, in turn, times left out; of `explain`, `schema` and --help nothing, nor of
 #             verbs whose tables have measured times (TIMED), whose documents are compared
 #   stderr    codes of diagnostics and places (file:line:column), in turn
@@ -158,7 +158,7 @@ compare() {
 import json, os, re, sys
 
 PROSE = {"message", "notes", "hints", "note", "description", "title"}
-LEFT_OUT = {"timing", "version", "hash"}
+LEFT_OUT = {"timing", "version", "hash", "command"}
 TIMES = re.compile(
     r"(certificate|certified|packing\..*)\.seconds$|\.(dense_ms|sparse_ms|predict_ms|train_seconds|eval_seconds|begun|changed)$")
 TIMED = re.compile(r"orrery '(tune' '(embed|eval|generate|train)|sparse' '(run|study|sweep|pack))'")  # of which `seconds` are measured

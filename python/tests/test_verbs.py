@@ -60,6 +60,8 @@ class Verbs(unittest.TestCase):
             if words[0] in ("catalog", "schema"):  # without times
                 self.assertEqual(here, program.stdout)
             self.assertEqual(without_times(here), without_times(program.stdout), words)
+            if words[0] != "schema":
+                self.assertEqual(json.loads(here)["command"], "orrery " + " ".join(words[:-1]))
 
     def test_lists_repeat_or_join_as_the_option_does(self):
         twice = o.map(chip="gemmini", gemm=[(64, 64, 64), "32,32,32"])

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # run.sh ORRERY ROOT [FOLDER]: the pages of the examples in headless Chromium: every chart is drawn, without an error on
 # the console; tooltips, filters and sorting work (probe.js); on a wide and a 360-pixel window, in a dark scheme, and as
-# PDF. Pages and screenshots stay in FOLDER, to be looked at.
+# PDF; and in real time (real_time.py). Pages and screenshots stay in FOLDER, to be looked at.
 set -uo pipefail
 
 orrery=$(realpath "$1")
 ROOT=$(realpath "$2")
 folder=${3:-$(mktemp -d)}
-mkdir -p "$folder"
+mkdir -p "$folder" && folder=$(realpath "$folder")
 cd "$folder" || exit 1
 E=$ROOT/examples
-failures=0
+failures=0 made=()
 
 browser() { # browser WIDTH,HEIGHT FLAGS...
   local size=$1
@@ -50,29 +50,40 @@ HTML
 page() { # page NAME COMMAND...: what --html writes
   local name=$1
   shift
+  made+=("$name.html")
   "$orrery" "$@" --html "$name.html" --force >/dev/null 2>"$name.err" || { cat "$name.err" && failures=$((failures + 1)); }
   look "$name"
 }
 
-page map map --chip gemmini --model bert-large --seq 4096
+# Those of the README's examples that have charts, and of more.
+ln -sfn "$E" examples
+while IFS= read -ru 3 line; do
+  if [[ $line =~ ^[a-z]+= ]]; then
+    eval "$line"
+  else
+    read -ra words < <(eval "echo ${line%%[|>;]*}") # up to where its output goes
+    [[ ${words[-1]} != 2 ]] || unset 'words[-1]'
+    name=${words[1]}
+    [[ ! $name =~ ^(tune|sparse)$ ]] || name+=_${words[2]}
+    "$orrery" "${words[@]:1}" --help 2>/dev/null | grep -q -e --html && page "readme_$name" "${words[@]:1}"
+  fi
+done 3< <(sed -n 's/^\$ \(orrery .*\|[a-z]*=".*"\)$/\1/p' "$ROOT/README.md")
 page front map --chip gemmini --gemm 256,256,256 --pareto energy,delay
-page eval eval "$E"/gemmini/*.yaml "$E/gemmini/layers/KTQ.yaml" "$E/gemmini/mappings/KTQ.yaml"
-page energy energy "$E/gemmini_raw"
-page train train --model llama3-70b --system dgx-h100 --gpus 512 --global-batch 1024
 page fuse map --fuse --compat accelforge "$E/fused/buffer.yaml" "$E/fused/mlp.yaml" --pareto energy,delay
 page serve serve --model llama3.1-70b --system dgx-h100 --gpus 8 --precision fp8 --isl 2048 --osl 256 --rate 4 \
   --tpot-limit 0.03 --top 4
 page degrees train --model llama3-8b --system dgx-h100 --gpus 64 --global-batch 256 --map
-page validate validate train
-page place place "$E/dataflow/gpt3_1t.txt"
-page select tune select "$E/substation"
 page ledger tune ledger --model bert-large --batch 8 --seq 512
-page mask sparse mask longformer --seq 4096
-page sweep sweep map --chip gemmini --gemm 512,512,512 --vary arch.Scratchpad.depth=2Ki..64Ki:x2 \
-  --vary arch.Accumulator.depth=128,256,512,1024 --objectives edp,area --store sweep.db
+page heads sparse mask bigbird --seq 1024 --heads 8
+page layers sweep map --chip gemmini --model bert-base --seq 128 --vary arch.Scratchpad.depth=16Ki..64Ki:x2 \
+  --vary arch.Accumulator.depth=256..1024:x2 --objectives energy,cycles --all --store layers.db
 for chip in gemmini eyeriss; do "$orrery" map --chip $chip --gemm 64,64,64 --json >"$chip.json" 2>/dev/null; done
-"$orrery" report gemmini.json eyeriss.json sweep.db -o several.html --force >/dev/null || failures=$((failures + 1))
+"$orrery" report gemmini.json eyeriss.json layers.db -o several.html --force >/dev/null || failures=$((failures + 1))
 look several
 rm -rf "$folder/profile"
+# How long they take, and a study of 10,000 points.
+"$orrery" sweep map --chip gemmini --gemm 512,512,512 --vary arch.Scratchpad.depth=1024..102400:1024 \
+  --vary arch.Accumulator.depth=64..6400:64 --objectives edp,area --all --store large.db --html study.html --force -q >/dev/null
+python3 "$ROOT/tests/browser/real_time.py" study.html "${made[@]}" || failures=$((failures + 1))
 echo "pages and screenshots are in $folder"
 exit $((failures > 0))

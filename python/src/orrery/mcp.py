@@ -150,6 +150,8 @@ class Tools:
             if tool == "sweep":
                 words += ["--store", str(Path(scratch) / "sweep.db")]
             answer = call([*words, "--json"], time_limit=self.time_limit)
+            if tool == "sweep":  # whoever repeats the command has a store of his own
+                answer = answer._replace(out=answer.out.replace(f" --store {scratch}/sweep.db", ""))
         refused = not answer.out or '"schema": "orrery.error/' in answer.out[:200]
         document = json.loads(answer.out) if answer.out.startswith("{") else None
         content: list[Any] = [types.TextContent(type="text", text=answer.out or answer.err)]

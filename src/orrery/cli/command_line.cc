@@ -130,6 +130,46 @@ void parse(CLI::App& app, const Arguments& arguments, const std::string& verb) {
   }
 }
 
+// The words without these options and their values, in whichever form they stand: `--html FILE`, `--html=FILE`,
+// `-oDIR`,
+// `-qo DIR`. Options that the app does not know, such as those of a verb that is swept, stay as they are.
+Arguments without(const CLI::App& app, const std::vector<const CLI::Option*>& left_out, const Arguments& words) {
+  const auto stays = [&](const CLI::Option* option) {
+    return std::find(left_out.begin(), left_out.end(), option) == left_out.end();
+  };
+  const auto takes_value = [](const CLI::Option* option) {
+    return option != nullptr && option->get_items_expected_min() > 0;
+  };
+  Arguments out;
+  const CLI::Option* waiting = nullptr;  // the next word is its value
+  bool all = false;                      // behind `--`
+  for (const std::string& word : words) {
+    std::string kept = word;
+    if (waiting != nullptr) {
+      if (!stays(waiting)) kept.clear();
+      waiting = nullptr;
+    } else if (all || word == "--") {
+      all = true;
+    } else if (word.starts_with("--")) {
+      const CLI::Option* option = app.get_option_no_throw(word.substr(0, word.find('=')));
+      if (!stays(option)) kept.clear();
+      if (takes_value(option) && word.find('=') == std::string::npos) waiting = option;
+    } else if (word.starts_with("-")) {
+      kept = "-";
+      for (std::size_t at = 1; at < word.size(); ++at) {
+        const CLI::Option* option = app.get_option_no_throw({'-', word[at]});
+        const bool last = option == nullptr || takes_value(option);  // what follows is its value, or another verb's
+        if (stays(option)) kept += last ? word.substr(at) : word.substr(at, 1);
+        if (last && option != nullptr && at + 1 == word.size()) waiting = option;
+        if (last) break;
+      }
+      if (kept == "-" && word != "-") kept.clear();
+    }
+    if (!kept.empty() || word.empty()) out.push_back(kept);
+  }
+  return out;
+}
+
 Described describe(const CLI::App& app, const std::map<std::string, std::vector<std::string>>& offered) {
   Described line;
   const std::string footer = app.get_footer();
@@ -328,9 +368,19 @@ void CommandLine::meant_each(const std::string& names, const std::string& type, 
   });
 }
 
+void CommandLine::destination(const std::string& names, std::string& value, const std::string& type,
+                              const std::string& what) {
+  text(names, value, type, what);
+  left_out_.push_back(app_->get_options().back());
+}
+
+void CommandLine::changes_nothing(const std::string& name) {
+  left_out_.push_back(app_->get_option(name));
+}
+
 void CommandLine::output_file(const std::string& names, std::string& path, const std::string& type,
                               const std::string& what) {
-  text(names, path, type, what);
+  destination(names, path, type, what);
   writes_ = true;
 }
 
@@ -342,7 +392,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   if (writes_ && app_->get_option_no_throw("--force") == nullptr) toggle("--force", force, "Overwrite what is there");
   toggle("--json", console.json, "Print one JSON document");
   if (drawn_) {
-    text("--html", console.html, "FILE", "Write a page with charts and tables there, in one file");
+    destination("--html", console.html, "FILE", "Write a page with charts and tables there, in one file");
     toggle("--plot", console.plot, "Draw what a picture says better than a table, in characters");
   }
   bool csv = false, latex = false;
@@ -353,6 +403,8 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   if (!draws_)
     option(*app_->add_option("--seed", seed, "Ignored: every search is deterministic and draws no random numbers"),
            "N");
+  for (const char* name : {"--force", "--json", "--plot", "--csv", "--latex", "--quiet", "--no-color"})
+    if (const CLI::Option* known = app_->get_option_no_throw(name)) left_out_.push_back(known);
   if (arguments == Arguments{kDescribe}) throw describe(*app_, offered_);
   try {
     parse(*app_, arguments, verb_);
@@ -360,6 +412,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
     console.out << app_->help();
     return false;
   }
+  console.command = without(*app_, left_out_, console.command);
   if (static_cast<int>(csv) + static_cast<int>(latex) + static_cast<int>(console.json) > 1)
     misuse("O1103", "`--csv`, `--latex` and `--json` exclude each other", "give one of them");
   if (csv || latex) set_table_form(csv ? TableForm::kCsv : TableForm::kLatex);

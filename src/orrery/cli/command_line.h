@@ -75,6 +75,10 @@ class CommandLine {
   // Options. `names` as "-j,--threads"; `type` is how the help shows the value.
   void toggle(const std::string& names, bool& value, const std::string& what);
   void text(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  // Where the answer goes: no part of the question, and of no document's `command`.
+  void destination(const std::string& names, std::string& value, const std::string& type, const std::string& what);
+  // The same of an option that was declared and changes no answer, such as the number of threads that search.
+  void changes_nothing(const std::string& name);
   // A file that is written: the verb has --force.
   void output_file(const std::string& names, std::string& path, const std::string& type, const std::string& what);
   // --html and --plot, of verbs whose answers have charts.
@@ -122,7 +126,7 @@ class CommandLine {
 
   // Reads the arguments, then tells the meanings in the order of declaration. False: help was asked for and is printed.
   // Colours and silence of `console` follow --no-color, NO_COLOR and --quiet; its `json`, `force`, `html` and `plot`
-  // follow the options of these names.
+  // follow the options of these names, and `command` keeps what asks the question.
   bool read(const Arguments& arguments, Console& console);
 
  private:
@@ -134,6 +138,7 @@ class CommandLine {
   bool draws_ = false, writes_ = false, drawn_ = false;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::function<void()>> meanings_;
+  std::vector<const CLI::Option*> left_out_;
   std::map<std::string, std::vector<std::string>> offered_;
 };
 

@@ -18,7 +18,8 @@ void report(const Console& console, const std::vector<base::Diagnostic>& diagnos
 }
 
 void refuse(const Console& console, const std::vector<base::Diagnostic>& diagnostics) {
-  if (console.json) console.out << verbs::error_document().json(base::in_reading_order(diagnostics)) << std::flush;
+  if (console.json)
+    console.out << verbs::error_document().json(base::in_reading_order(diagnostics), 0, console.command) << std::flush;
   report(console, diagnostics);
 }
 

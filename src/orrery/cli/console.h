@@ -22,8 +22,8 @@ struct Console;
 
 // What can be seen of an answer's JSON document: the program says how (verbs/report/), since verbs know no others.
 struct Pictures {
-  // A page in one file; `command` repeats the answer. Remarks are for `err`.
-  std::string (*page)(const std::string& document, const std::string& command, std::vector<base::Diagnostic>& remarks);
+  // A page in one file. Remarks are for `err`.
+  std::string (*page)(const std::string& document, std::vector<base::Diagnostic>& remarks);
   // Charts drawn in characters, as wide as the terminal; "" where none says more than the table.
   std::string (*plots)(const std::string& document, const Console& console);
 };
@@ -37,9 +37,9 @@ struct Console {
   bool json = false;      // answers, refusals among them, are JSON documents
   bool force = false;     // files that are there may be overwritten
   const Pictures* pictures = nullptr;
-  std::string command = {};  // as it was typed
-  std::string html = {};     // the file of --html
-  bool plot = false;         // --plot
+  std::vector<std::string> command = {};  // as it was typed; once it is read, without where the answer goes
+  std::string html = {};                  // the file of --html
+  bool plot = false;                      // --plot
 };
 
 // What is to be read on `out`, not a document: its names may hold control characters (present/diagnostic_text.h).

@@ -70,7 +70,7 @@ bool PredictionOptions::given() const {
 void declare_empty_rows(CommandLine& line, std::optional<EmptyRows>& empty) {
   line.choice<EmptyRows>("--empty-rows", empty,
                          {{"argmax", EmptyRows::kArgmax}, {"dense", EmptyRows::kDense}, {"zero", EmptyRows::kZero}},
-                         "Rows that lose every key keep the best one (argmax, default), all, or none");
+                         "Rows that lose every key keep the best one (argmax, default), all (dense), or none (zero)");
 }
 
 void declare(CommandLine& line, PredictionOptions& options, bool clips) {

@@ -21,7 +21,7 @@ void write_page(const Console& console, const std::string& document, const std::
   if (console.html.empty() || console.pictures == nullptr) return;
   keep_inputs(console.html, inputs);
   std::vector<base::Diagnostic> remarks;
-  write_file(console.html, console.pictures->page(document, console.command, remarks));
+  write_file(console.html, console.pictures->page(document, remarks));
   report(console, remarks);
 }
 

@@ -123,7 +123,7 @@ int run_verb(const Console& console, const Steps<Answer>& steps) {
   if (const base::Diagnostics* warnings = document.warnings(answer)) report(console, warnings->all());
   const bool kept = in_folder && std::find(steps.names.begin(), steps.names.end(), "result.json") != steps.names.end();
   const bool drawn = !console.html.empty() || console.plot;
-  const std::string json = console.json || kept || drawn ? document.json(answer, clock.seconds()) : "";
+  const std::string json = console.json || kept || drawn ? document.json(answer, clock.seconds(), console.command) : "";
   std::vector<OutputFile> files;
   if (in_folder && steps.folder_files) files = steps.folder_files(answer);
   if (kept) files.push_back({"result.json", json});

@@ -24,13 +24,15 @@ base::Override definition(const std::string& text, std::size_t equals) {
 
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written) {
   line.group("Output");
-  line.text("-o,--output", output.directory, "DIR", what_is_written);
+  line.destination("-o,--output", output.directory, "DIR", what_is_written);
   line.toggle("--force", output.force, "Overwrite earlier results in DIR");
 }
 
-void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds) {
+void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds,
+                    bool measures) {
   limits.threads = 0;
   line.count("--threads,-j", limits.threads, threads, 4096);
+  if (!measures) line.changes_nothing("--threads");
   line.seconds("--time-limit", limits.seconds, seconds);
 }
 

@@ -16,8 +16,9 @@ struct OutputFolder {
 };
 void declare(CommandLine& line, OutputFolder& output, const std::string& what_is_written);
 
-// --threads and --time-limit, with what they mean to the verb.
-void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds);
+// --threads and --time-limit, with what they mean to the verb. Threads are part of the question where it `measures`.
+void declare_search(CommandLine& line, base::Limits& limits, const std::string& threads, const std::string& seconds,
+                    bool measures = false);
 
 // Of verbs that read Timeloop's documents.
 void declare_chips(CommandLine& line, DocumentRequest& documents);       // --chip

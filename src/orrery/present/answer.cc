@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "orrery/base/text/shell_words.h"
 #include "orrery/present/diagnostic_text.h"
 
 namespace orrery::verbs {
@@ -37,6 +38,11 @@ Record<Envelope> envelope_head(const std::string& kind, unsigned parts) {
   Record<Envelope> out = {
       {"schema", "The kind of document and its version.", &Envelope::schema, OneOf{{document_name(kind)}}},
       {"version", "Version of Orrery that wrote the document.", &Envelope::version}};
+  out.add(
+      {{"command",
+        "The command that repeats the question, as a shell takes it, without options of where the answer goes; empty "
+        "where no command asked.",
+        &Envelope::command}});
   if (parts & kCompat)
     out.add({{"compat", "Originals whose defects are reproduced, as `--compat` names them.", &Envelope::compat}});
   const auto inputs = [](const Envelope& e) -> const std::vector<base::Input>& { return *e.inputs; };
@@ -57,6 +63,10 @@ Record<Envelope> envelope_tail(unsigned parts) {
 }
 
 }  // namespace
+
+std::string command_text(const std::vector<std::string>& words) {
+  return words.empty() ? "" : "orrery " + base::shell_words(words);
+}
 
 std::string document_text(const std::string& kind, unsigned parts, Envelope envelope, const AnyColumns& keys,
                           const void* answer) {

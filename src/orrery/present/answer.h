@@ -22,6 +22,7 @@ namespace orrery::verbs {
 struct Envelope {
   std::string schema = {};  // "orrery.<kind>/1", by document_text
   std::string version = base::kVersion;
+  std::string command = {};  // that repeats the question
   std::vector<std::string> compat = {};
   const std::vector<base::Input>* inputs = nullptr;  // borrowed, as `warnings`
   const base::Diagnostics* warnings = nullptr;
@@ -44,6 +45,7 @@ Envelope members_of(const Answer& answer) {
   return out;
 }
 
+std::string command_text(const std::vector<std::string>& words);  // "orrery map --chip ...", "" of no words
 std::string document_text(const std::string& kind, unsigned parts, Envelope envelope, const AnyColumns& keys,
                           const void* answer);
 Json document_schema(const std::string& kind, unsigned parts, const AnyColumns& keys);
@@ -61,10 +63,11 @@ class Document {
            Beside beside = members_of)
       : Document(std::move(kind), {{"result", meaning, std::identity(), result}}, parts, beside) {}
 
-  // `seconds`: wall clock of the whole command.
-  std::string json(const Answer& answer, double seconds = 0) const {
+  // `seconds`: wall clock of the whole command; `command`: the words after `orrery` that repeat the question.
+  std::string json(const Answer& answer, double seconds = 0, const std::vector<std::string>& command = {}) const {
     Envelope envelope = beside_(answer);
     envelope.seconds = seconds;
+    envelope.command = command_text(command);
     return document_text(kind_, parts_, envelope, keys_.columns(), &answer);
   }
   Json schema() const { return document_schema(kind_, parts_, keys_.columns()); }

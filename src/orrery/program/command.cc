@@ -23,7 +23,6 @@
 #include "orrery/program/verbs.h"
 #include "orrery/program/write_for.h"
 #include "orrery/verbs/report/answer_pictures.h"
-#include "orrery/verbs/sweep/points/arguments.h"
 
 namespace orrery::verbs {
 namespace {
@@ -57,13 +56,6 @@ int act(const std::vector<std::string>& arguments, Console& console) {
          base::did_you_mean(first, names, fmt::format("verbs are {}", base::joined(names, ", "))));
 }
 
-// As it was typed, or as a shell would take it.
-std::string command_text(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {"orrery"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return sweep::shell_words(words);
-}
-
 // A command line that cannot be parsed is refused as it asks for, too.
 bool asks_for_json(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
@@ -85,14 +77,16 @@ void end_on_signals(const std::vector<std::string>& arguments) {
   found.error("O1118", "interrupted before there was an answer")
       .hint("run the command again; what a sweep or a measurement has stored is kept");
   std::ostringstream document, message;
-  refuse({document, message, false, false, false, asks_for_json(arguments)}, found.all());
+  Console console{document, message, false, false, false, asks_for_json(arguments)};
+  console.command = arguments;
+  refuse(console, found.all());
   end_on_signals(document.str(), message.str());
 }
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool terminal) {
   Console console{out, err, terminal, terminal, false, asks_for_json(arguments)};
   console.pictures = &pictures();
-  console.command = command_text(arguments);
+  console.command = arguments;
   set_table_form(TableForm::kText);
   try {
     const int code = act(arguments, console);

@@ -198,6 +198,43 @@ TEST(CommandLine, UnknownVerbsAndOptionsGetASuggestion) {
             (std::pair<std::string, std::string>{"O1102", "did you mean `energy`?"}));
 }
 
+// What documents say was asked, of a line with --json, --html FILE, -o DIR, --force, -q and -j N.
+Words asked(const Words& words) {
+  OutputFolder folder;
+  Words files, settings;
+  int threads = 0;
+  bool strict = false;
+  CommandLine line("verb", "", "");
+  line.words("FILES", files, "");
+  line.texts("--set", settings, "PATH=VALUE", "");
+  line.count("--threads,-j", threads, "", 4096);
+  line.toggle("--strict,-s", strict, "");
+  line.pictures();
+  declare(line, folder, "");
+  std::ostringstream out, err;
+  Console console{out, err};
+  console.command = words;
+  EXPECT_TRUE(line.read(words, console));
+  return console.command;
+}
+
+TEST(CommandLine, TheQuestionIsTheWordsWithoutWhereTheAnswerGoes) {
+  const Words question = {"verb", "a.yaml", "--set", "x=1", "-j4"};
+  EXPECT_EQ(asked(question), question);
+  for (const Words& more : {Words{"--json"}, Words{"--html", "b.html"}, Words{"--html=b.html"}, Words{"-o", "out"},
+                            Words{"-oout"}, Words{"--output=out", "--force", "--quiet"}, Words{"-qo", "out"},
+                            Words{"--no-color", "--plot", "--json"}, Words{"--csv"}}) {
+    Words words = question;
+    words.insert(words.begin() + 1, more.begin(), more.end());
+    EXPECT_EQ(asked(words), question) << more[0];
+    words = question;
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(asked(words), question) << more[0];
+  }
+  EXPECT_EQ(asked({"verb", "-qsj", "4", "a"}), (Words{"verb", "-sj", "4", "a"})) << "letters of one word";
+  EXPECT_EQ(asked({"verb", "-q", "--", "--json", "-o"}), (Words{"verb", "--", "--json", "-o"})) << "files behind `--`";
+}
+
 TEST(CommandLine, AnEmptyValueIsNoOptionLeftOut) {
   for (const char* option : {"--trace", "-o", "--schedule", "--recompute", "--tokens", "--efficiency", "--operators",
                              "--equations", "--tables", "--model", "--set", "--threads"})

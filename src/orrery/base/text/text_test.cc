@@ -1,4 +1,5 @@
 #include "orrery/base/text/text.h"
+#include "orrery/base/text/shell_words.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -78,6 +79,18 @@ TEST(Text, OneIsNoPlural) {
   EXPECT_EQ(counted(std::int64_t{1} << 40, "layer"), "1099511627776 layers");
   EXPECT_STREQ(plural(1, "is", "are"), "is");
   EXPECT_STREQ(plural(2, "is", "are"), "are");
+}
+
+TEST(ShellWords, AreQuotedOnlyWhereAShellNeedsIt) {
+  EXPECT_EQ(shell_words({"map", "--gemm", "8,8,8", "--set", "a.b=1.0e-9"}), "map --gemm 8,8,8 --set a.b=1.0e-9");
+  EXPECT_EQ(shell_words({"", "my own.html", "it's", "$HOME", "a;b", "µ"}),
+            "'' 'my own.html' 'it'\\''s' '$HOME' 'a;b' 'µ'");
+  EXPECT_EQ(shell_words({"two\nlines"}), "'two\nlines'");
+}
+
+TEST(ShellWords, OfControlCharactersAndBytesThatAreNoUtf8AreWrittenByNumber) {
+  EXPECT_EQ(shell_words({"a\033[1m'\\"}), "$'a\\033[1m\\'\\\\'");
+  EXPECT_EQ(shell_words({"\xff.yaml"}), "$'\\377.yaml'");
 }
 
 }  // namespace

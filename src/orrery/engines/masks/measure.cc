@@ -77,6 +77,7 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
     for (const Count row : emptied) idle[static_cast<std::size_t>(row)] = true;
   }
   Measured out;
+  out.heads.resize(static_cast<std::size_t>(of.heads()));
   Histogram vectors{};
   Count sequences = 0;
   WorkClock clock(budget);
@@ -89,6 +90,7 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
       for (const Word there : valid) pairs += of.heads() * bits_in(there);
       for (Count h = 0; h < of.heads(); ++h) {
         const Word* bits = of.row(b, h, r);
+        Count& kept_of_head = out.heads[static_cast<std::size_t>(h)].kept;
         const bool nothing = !idle.empty() && idle[static_cast<std::size_t>((b * of.heads() + h) * of.rows() + r)];
         for (Count w = 0; w < of.words(); ++w) {
           const Word there = valid[static_cast<std::size_t>(w)], word = nothing ? 0 : bits[w];
@@ -100,12 +102,14 @@ Measured measure(const Mask& mask, const MeasureDefects& defects, const std::vec
           }
           if (there == 0) continue;
           kept += inside;
+          kept_of_head += inside;
           ++vectors[static_cast<std::size_t>(defects.outside_counts ? all : inside)];
         }
       }
     }
     out.kept += kept;
     out.pairs += pairs;
+    for (HeadPairs& head : out.heads) head.pairs += pairs / of.heads();
     if (pairs == 0 && !defects.empty_is_nan) continue;
     ++sequences;
     out.overall_sparsity += ratio(static_cast<double>(kept), static_cast<double>(pairs), true);
@@ -130,6 +134,11 @@ Measured mean_of(const std::vector<Measured>& all) {
     out.kept_outside += one.kept_outside;
     out.vectors += one.vectors;
     out.empty_vectors += one.empty_vectors;
+    out.heads.resize(std::max(out.heads.size(), one.heads.size()));
+    for (std::size_t h = 0; h < one.heads.size(); ++h) {
+      out.heads[h].kept += one.heads[h].kept;
+      out.heads[h].pairs += one.heads[h].pairs;
+    }
   }
   const auto count = static_cast<double>(std::max<std::size_t>(all.size(), 1));
   out.density /= count;

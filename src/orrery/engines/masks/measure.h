@@ -42,6 +42,12 @@ inline constexpr int kLoadBalances = 4;
 inline constexpr std::array<std::string_view, kLoadBalances> kLoadBalanceNames = {"50%-no-skip", "50%-skip",
                                                                                   "25%-no-skip", "25%-skip"};
 
+// Of one head, all sequences together.
+struct HeadPairs {
+  Count kept = 0, pairs = 0;  // inside the valid part; there
+  bool operator==(const HeadPairs&) const = default;
+};
+
 struct Measured {
   double density = 0;                                // of the pairs that are there, all sequences together
   std::array<double, kLoadBalances> load_balance{};  // as kLoadBalanceNames has them
@@ -49,6 +55,7 @@ struct Measured {
   Count kept = 0, pairs = 0;                         // inside the valid part; there
   Count kept_outside = 0;                            // bits that padding or the causal diagonal should have cleared
   Count vectors = 0, empty_vectors = 0;              // of 64 columns, that have a valid pair
+  std::vector<HeadPairs> heads;                      // by their number
 };
 
 // Throws InputError O1817 where whole_vectors_only is set and a length is no multiple of 64.

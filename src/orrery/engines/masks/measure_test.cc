@@ -96,6 +96,33 @@ TEST(Figures, CountRowsThatLostEverythingAsIdleWhereSangerDoes) {
   EXPECT_EQ(theirs.kept, 63 * 5);
 }
 
+// A bit at a time: what a head keeps of the pairs that are there.
+TEST(Figures, OfHeadsAreThoseOfTheirPairsAndSumToTheWhole) {
+  Mask mask({2, 3, 70, 90});
+  mask.causal = true;
+  mask.valid_columns.assign(2 * 90, 1);
+  for (Count c = 60; c < 90; ++c) mask.valid_columns[static_cast<std::size_t>(90 + c)] = 0;
+  std::vector<HeadPairs> expected(3);
+  for (Count b = 0; b < 2; ++b)
+    for (Count h = 0; h < 3; ++h)
+      for (Count r = 0; r < 70; ++r)
+        for (Count c = 0; c < 90; ++c) {
+          const bool keeps = (7 * r + 3 * c + b) % (2 + 3 * h) == 0;
+          if (keeps) mask.keep(b, h, r, c);
+          const bool there = c <= r + 20 && (b == 0 || c < 60);
+          expected[static_cast<std::size_t>(h)].pairs += there ? 1 : 0;
+          expected[static_cast<std::size_t>(h)].kept += there && keeps ? 1 : 0;
+        }
+  const Measured m = measure(mask);
+  EXPECT_EQ(m.heads, expected);
+  Count kept = 0, pairs = 0;
+  for (const HeadPairs& head : m.heads) kept += head.kept, pairs += head.pairs;
+  EXPECT_EQ(kept, m.kept);
+  EXPECT_EQ(pairs, m.pairs);
+  const Measured twice = mean_of({m, m});
+  for (std::size_t h = 0; h < 3; ++h) EXPECT_EQ(twice.heads[h].kept, 2 * m.heads[h].kept);
+}
+
 TEST(Mean, OfSeveralMasksIsThatOfTheirFigures) {
   const Measured a = measure(rows_of({64, 64})), b = measure(rows_of({0, 32}));
   const Measured mean = mean_of({a, b});

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "orrery/present/chart/chart_plot.h"
 #include "orrery/present/chart/chart_svg.h"
 #include "orrery/present/chart/chart_vega.h"
 #include "orrery/present/chart/loop_tree_html.h"
 #include "orrery/present/chart/page.h"
 #include "orrery/present/chart/result_tables.h"
+#include "orrery/present/chart/study_points.h"
 
 namespace orrery::verbs {
 namespace {
@@ -71,8 +74,10 @@ TEST(Charts, NamesAreTextWhereverTheyStand) {
   EXPECT_EQ(chart_svg(chart).find("<script"), std::string::npos);
   EXPECT_EQ(script_text(chart_vega(chart)).find('<'), std::string::npos);
   EXPECT_EQ(chart_table_html(chart).find("<script"), std::string::npos);
-  const Node answer = document("{\"schema\": \"orrery.map/1\", \"result\": {\"</script><b>\": \"<i>\"}}");
-  const std::string page = page_html(evil, {{evil, "map", evil, &answer, {chart}}}, "");
+  const Node answer = document(
+      "{\"schema\": \"orrery.map/1\", \"command\": \"orrery map '<u>'\", \"result\": {\"</script><b>\": \"<i>\"}}");
+  const std::string page = page_html(evil, {{evil, "map", &answer, {chart}}}, "");
+  EXPECT_NE(page.find("<code>orrery map &#39;&lt;u&gt;&#39;</code>"), std::string::npos);
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
   EXPECT_EQ(page.find("<b>"), std::string::npos);
   EXPECT_EQ(page.find("<i>"), std::string::npos);
@@ -110,6 +115,33 @@ TEST(Charts, PointsLeadToTheirLayers) {
   chart.marks[0].facts = {derived("point", "1")};
   const std::string linked = chart_table_html(chart, [](const Fact& fact) { return "p-" + fact.shown; });
   EXPECT_NE(linked.find("<a href=\"#p-1\">1</a>"), std::string::npos) << linked;
+}
+
+TEST(Charts, EveryPointOfAStudyIsOnThePageWithItsLayersEqualOnesOnce) {
+  const Node result = document(
+      "{\"pareto\": [1], \"points\": [{\"config\": {\"seq\": 512}, \"energy_pj\": 3.123456789, \"reason\": null, "
+      "\"layers\": {\"a\": {\"x\": 1}, \"</script>\": {\"x\": 2}}}, {\"config\": {\"seq\": 1024}, \"energy_pj\": 4, "
+      "\"reason\": null, \"layers\": {\"a\": {\"x\": 1}}}]}");
+  const std::string html = study_points_html(result, "a1-points");
+  EXPECT_NE(html.find("\"names\": [\"config.seq\",\"energy_pj\"]"), std::string::npos) << html;
+  EXPECT_NE(html.find("\"points\": [[\"512\",\"3.12346\"],[\"1024\",\"4\"]]"), std::string::npos) << html;
+  EXPECT_NE(html.find("\"layers\": [[\"a\",\"1\"],[\"\\u003c/script>\",\"2\"]]"), std::string::npos) << html;
+  EXPECT_NE(html.find("\"layers_of\": [[0,1],[0]]"), std::string::npos) << html;
+  EXPECT_EQ(html.find("</script>"), html.rfind("</script>"));
+}
+
+TEST(Charts, OfVeryManyLayersSomePointsHaveTheirsAndTheFrontAlways) {
+  std::string text = "{\"pareto\": [4999], \"points\": [";
+  for (int i = 0; i < 5000; ++i) {
+    text += i > 0 ? ", {\"layers\": {" : "{\"layers\": {";
+    for (int k = 0; k < 9; ++k) text += fmt::format("{}\"l{}\": {{\"x\": {}}}", k > 0 ? ", " : "", k, 9 * i + k);
+    text += "}}";
+  }
+  const std::string html = study_points_html(document(text + "]}"), "a1-points");
+  EXPECT_NE(html.find("\"l0\",\"0\""), std::string::npos);
+  EXPECT_EQ(html.find("\"l0\",\"9\""), std::string::npos) << "every third point, of 45,000 layers";
+  EXPECT_NE(html.find("\"l0\",\"44991\""), std::string::npos) << "the front's";
+  EXPECT_NE(html.find("\"with_layers\": 1668"), std::string::npos);
 }
 
 TEST(Charts, ParallelCoordinatesHaveALineAPoint) {

@@ -13,6 +13,7 @@
 #include "orrery/present/chart/chart_vega.h"
 #include "orrery/present/chart/page_parts.h"
 #include "orrery/present/chart/result_tables.h"
+#include "orrery/present/chart/study_points.h"
 #include "orrery/present/graph_svg.h"
 
 namespace orrery::verbs {
@@ -61,8 +62,8 @@ std::string contents(const std::vector<PageAnswer>& answers) {
 
 std::string question(const PageAnswer& answer) {
   std::string out;
-  if (!answer.command.empty())
-    out += "<pre aria-label=\"command\"><code>" + xml_text(answer.command) + "</code></pre>\n";
+  if (const std::string command = text_at(*answer.document, "command"); !command.empty())
+    out += "<pre aria-label=\"command\"><code>" + xml_text(command) + "</code></pre>\n";
   const std::vector<Node>& inputs = items_at(*answer.document, "inputs");
   if (inputs.empty()) return out;
   out += fmt::format("<details><summary>made from <span class=\"count\">{} input{}</span></summary><ul>\n",
@@ -189,7 +190,9 @@ std::string figure(std::size_t answer, const Chart& chart, bool moves, const Cel
   }
   if (!chart.note.empty()) out += "<p class=\"note\">" + xml_text(chart.note) + "</p>\n";
   if (chart.kind == Chart::Kind::kPoints && chart.marks.size() > 10 && moves)
-    out += "<p class=\"note\">Draw a rectangle over points to see their rows alone; a double click shows all.</p>\n";
+    out +=
+        "<p class=\"note\">Draw a rectangle over points to see their rows alone; a double click shows all. <output "
+        "class=\"held\"></output></p>\n";
   return out + chart_table_html(chart, link) + "</figure>\n";
 }
 
@@ -214,6 +217,9 @@ std::string section(std::size_t place, const PageAnswer& answer, bool moves) {
         "band "
         "a configuration, from the first on top.</p></figcaption><div class=\"graph scroll\">{1}</div></figure>\n",
         place + 1, answer.picture);
+  if (answer.kind == "sweep")
+    if (const Node* result = at(*answer.document, "result"))
+      out += study_points_html(*result, fmt::format("a{}-points", place + 1));
   out += fmt::format(
       "<h3 id=\"a{}-figures\">All figures</h3>\n<p class=\"note\">Names are those of the JSON document; "
       "sorting and tooltips use all digits.</p>\n",

@@ -9,9 +9,8 @@
 namespace orrery::verbs {
 
 struct PageAnswer {
-  std::string name;     // of its file, or of its question
-  std::string kind;     // "map", "train", ...
-  std::string command;  // repeats it; empty: not known
+  std::string name;  // of its file, or of its question
+  std::string kind;  // "map", "train", ...
   const Node* document = nullptr;
   std::vector<Chart> charts;
   std::string subject = {};  // "llama3-70b on dgx-h100"; empty: nothing tells

@@ -48,6 +48,7 @@ th button:focus-visible { outline: 2px solid var(--link); }
 th[aria-sort=ascending] button::after { content: " \25b2"; }
 th[aria-sort=descending] button::after { content: " \25bc"; }
 summary { cursor: pointer; font-weight: 600; padding: .25rem 0; } .count { color: var(--quiet); font-weight: 400; }
+.point { margin: 1.2rem 0; padding: .8rem; background: var(--panel); border-radius: 8px; } input.goto { width: 7rem !important; }
 input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-width: 100%; width: 18rem;
   color: var(--ink);
   background: var(--ground); border: 1px solid var(--rule); border-radius: 4px; }
@@ -61,12 +62,8 @@ input.filter { font: inherit; margin: .2rem 0 .4rem; padding: .2rem .5rem; max-w
   .still svg.chart { max-width: none; min-width: 34rem; } th, td { padding: .15rem .35rem; } }
 @media print { :root { --ink: #000; --quiet: #444; --ground: #fff; --panel: #fff; --rule: #bbb; --grid: #ddd;
   --link: #000; }
-  body { max-width: none; font-size: 10pt; } .live .graph { background: #fff; color: #222; max-height: none; }
-.graph svg { max-width: 100%; height: auto; min-width: 36rem; }
-.tree ul, .tree ol { margin: 0; padding-left: 1.3rem; border-left: 2px solid var(--rule); }
-.tree ul { list-style: none; } .tree .hold b { color: var(--c0); } .tree .compute b { color: var(--c5); }
-.drawn { display: none; } .live .still { display: block; }
-  .scroll { max-height: none; overflow: visible; } input.filter { display: none; } figure { break-inside: avoid;
+  body { max-width: none; font-size: 10pt; } .live .drawn { display: none; } .live .still { display: block; }
+  .scroll { max-height: none; overflow: visible; } input.filter, .point { display: none; } figure { break-inside: avoid;
   padding: 0; }
   table { font-size: 8pt; } thead th { position: static; } }
 )css";
@@ -122,6 +119,94 @@ const char* const kPageScript = R"js(
     table.parentNode.parentNode.insertBefore(box, table.parentNode);
   });
 
+  // Points of a study: the number of one in a table, and its mark, lead to its figures and its layers.
+  var filled = function (holder, names, rows) {
+    var scroll = holder.appendChild(document.createElement('div')), table = document.createElement('table');
+    scroll.className = 'scroll';
+    scroll.appendChild(table);
+    var put = function (row, kind, text) {
+      var cell = row.appendChild(document.createElement(kind));
+      cell.textContent = text;
+      if (kind === 'td' && isFinite(text)) cell.className = 'n';
+    };
+    var used = names.map(function (name, i) { return i; }).filter(function (i) {
+      return rows.some(function (row) { return row[i]; });
+    });
+    if (rows.length === 1) {  // one below the other
+      used.forEach(function (i) {
+        var line = table.insertRow();
+        put(line, 'th', names[i]);
+        put(line, 'td', rows[0][i]);
+      });
+      return;
+    }
+    var head = table.createTHead().insertRow(), body = table.createTBody();
+    used.forEach(function (i) { put(head, 'th', names[i]); });
+    rows.forEach(function (row) {
+      var line = body.insertRow();
+      used.forEach(function (i) { put(line, 'td', row[i] || ''); });
+    });
+  };
+  var studies = {};
+  all('script.points').forEach(function (script) {
+    var id = script.id.replace('-points', ''), panel = document.createElement('section');
+    var label = document.createElement('label'), box = document.createElement('input'), shown = document.createElement('div');
+    var data = null;
+    label.textContent = 'Figures of point ';
+    box.type = 'number';
+    box.min = 0;
+    box.className = 'filter goto';
+    label.appendChild(box);
+    panel.className = 'point';
+    panel.id = id + '-point';
+    panel.tabIndex = -1;
+    panel.setAttribute('aria-label', 'a point of the study');
+    shown.setAttribute('aria-live', 'polite');
+    panel.appendChild(label);
+    panel.appendChild(shown);
+    script.parentNode.insertBefore(panel, script);
+    studies[id] = function (number) {
+      data = data || JSON.parse(script.textContent);
+      var point = data.points[number], mine = data.layers_of[number];
+      box.max = data.points.length - 1;
+      shown.textContent = '';
+      if (!point) { shown.textContent = 'The points are 0 to ' + box.max + '.'; return; }
+      box.value = number;
+      filled(shown, data.names, [point]);
+      if (mine.length) filled(shown, data.layer_names, mine.map(function (place) { return data.layers[place]; }));
+      if (!mine.length) shown.appendChild(document.createElement('p')).textContent =
+        data.with_layers === data.points.length ? 'It has no layers.' :
+          'The page has the layers of ' + data.with_layers + ' of ' + data.points.length + ' points; the document has all.';
+    };
+    box.addEventListener('input', function () { if (box.value !== '') studies[id](+box.value); });
+  });
+  var follow = function () {
+    var found = /^#(a\d+)-point-(\d+)$/.exec(location.hash);
+    if (!found || !studies[found[1]]) return;
+    studies[found[1]](+found[2]);
+    var panel = document.getElementById(found[1] + '-point');
+    panel.scrollIntoView();
+    panel.focus({ preventScroll: true });
+  };
+  var link = function (figure) {
+    var answer = figure.id.split('-')[0], table = figure.querySelector('table');
+    if (!studies[answer] || !table) return;
+    var column = all('thead th', table).findIndex(function (head) { return head.textContent === 'point'; });
+    if (column < 0) return;
+    Array.prototype.forEach.call(table.tBodies[0].rows, function (row) {
+      var cell = row.cells[column], to;
+      if (cell.querySelector('a')) return;
+      to = document.createElement('a');
+      to.href = '#' + answer + '-point-' + cell.textContent;
+      to.textContent = cell.textContent;
+      cell.textContent = '';
+      cell.appendChild(to);
+    });
+  };
+  all('figure').forEach(link);
+  window.addEventListener('hashchange', follow);
+  follow();
+
   if (typeof vega === 'undefined') return;
   var colours = JSON.parse(document.getElementById('colours').textContent);
   var dark = window.matchMedia('(prefers-color-scheme: dark)');
@@ -142,29 +227,45 @@ const char* const kPageScript = R"js(
     tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 6)) + 'px';
     tip.style.top = Math.max(4, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 6)) + 'px';
   };
-  // The rows of the points that a rectangle holds take the table's place.
+  // The rows of the points that a rectangle holds take the table's place: how many while it is drawn, all when it rests.
   var kMost = 400;
   var choose = function (figure, view, values, brush) {
-    var table = figure.querySelector('table');
+    var table = figure.querySelector('table'), said = figure.querySelector('.held') || document.createElement('output');
     if (!table) return;
     var body = table.tBodies[0], x = view.scale('x'), y = view.scale('y');
     if (!table.kept) table.kept = Array.prototype.slice.call(body.rows);
-    body.textContent = '';
+    clearTimeout(table.later);
     if (!brush || Math.abs(brush[2] - brush[0]) + Math.abs(brush[3] - brush[1]) < 5) {
+      said.textContent = body.textContent = '';
       table.kept.forEach(function (row) { body.appendChild(row); });
       return;
     }
-    var names = all('thead th', table).map(function (head) { return head.textContent; });
-    values.filter(function (value) {
-      var at = [x(value.x), y(value.y)];
-      return at[0] >= Math.min(brush[0], brush[2]) && at[0] <= Math.max(brush[0], brush[2]) &&
-        at[1] >= Math.min(brush[1], brush[3]) && at[1] <= Math.max(brush[1], brush[3]);
-    }).slice(0, kMost).forEach(function (value) {
-      var row = body.insertRow();
-      names.forEach(function (name) { row.insertCell().textContent = value.tip[name]; });
+    var left = Math.min(brush[0], brush[2]), right = Math.max(brush[0], brush[2]);
+    var top = Math.min(brush[1], brush[3]), bottom = Math.max(brush[1], brush[3]);
+    var held = values.filter(function (value) {
+      var across = x(value.x), up = y(value.y);
+      return across >= left && across <= right && up >= top && up <= bottom;
     });
-    var details = table.closest('details');
-    if (details) details.open = true;
+    said.textContent = held.length + ' of ' + values.length + ' points' +
+      (held.length > kMost ? ', the first ' + kMost + ' in the table.' : '.');
+    table.later = setTimeout(function () {
+      var names = all('thead th', table).map(function (head) { return head.textContent; });
+      var fresh = document.createDocumentFragment();
+      held.slice(0, kMost).forEach(function (value) {
+        var row = document.createElement('tr');
+        names.forEach(function (name) {
+          var cell = row.insertCell();
+          cell.textContent = value.tip[name];
+          if (isFinite(value.tip[name])) cell.className = 'n';
+        });
+        fresh.appendChild(row);
+      });
+      body.textContent = '';
+      body.appendChild(fresh);
+      link(figure);
+      var details = table.closest('details');
+      if (details) details.open = true;
+    }, 60);
   };
   var views = [];
   var draw = function (figure) {
@@ -193,6 +294,10 @@ const char* const kPageScript = R"js(
     });
     if (spec.signals) view.addSignalListener('brush', function (name, brush) {
       choose(figure, view, values, brush);
+    });
+    if (studies[figure.id.split('-')[0]]) view.addEventListener('click', function (event, item) {
+      var tip = item && item.datum && item.datum.tip;
+      if (tip && tip.point !== undefined) location.hash = figure.id.split('-')[0] + '-point-' + tip.point;
     });
     view.run();
     views.push(view);

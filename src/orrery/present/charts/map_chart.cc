@@ -77,8 +77,8 @@ Chart energy_by_level(const std::vector<MapLayer>& layers) {
   const Share& most = largest_of(levels);
   const double total = total_of(levels);
   out.title = fmt::format("{} takes {} of the energy", most.name, percent_of(most.amount, total));
-  out.description = fmt::format("Energy of {} by level of the memory hierarchy, outermost first, and by tensor.",
-                                of_what(layers) + (alone ? ", one instance" : ", instances included"));
+  out.description = fmt::format("Energy by level of the memory hierarchy, outermost first, and by tensor: of {}, {}.",
+                                of_what(layers), alone ? "one instance" : "instances included");
   const ChartUnit unit = unit_of(most.amount, "pJ");
   out.x.title = fmt::format("energy ({})", unit.name);
   std::vector<Share> tensors;

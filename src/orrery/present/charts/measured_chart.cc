@@ -1,6 +1,7 @@
 // Charts of what is measured or simulated: `tune run`, `tune select`, `tune ledger`, `sparse mask`, `sparse measure`,
 // `sparse simulate` and `sparse break-even`.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -135,6 +136,37 @@ std::vector<Chart> tune_ledger_charts(const Node& document) {
   return {out};
 }
 
+namespace {
+
+// How dense each head is; nothing to see of one.
+Chart density_by_head(const Node& document) {
+  Chart out;
+  out.name = "heads", out.x.title = "kept pairs (%)";
+  std::vector<Share> kept;
+  for (const Node& head : items_at(document, "result.by_head")) {
+    const Node* density = at(head, "density");
+    if (density == nullptr || !density->is_number()) continue;
+    ChartMark mark;
+    mark.place = fmt::format("head {}", shown_text(head.members.front().value));
+    mark.x = 100 * density->number;
+    for (const formats::json::Member& figure : head.members) mark.facts.push_back(fact(figure.key, &figure.value));
+    kept.push_back({mark.place, mark.x});
+    out.marks.push_back(std::move(mark));
+  }
+  if (out.marks.size() < 2) return {};
+  const auto [least, most] = std::minmax_element(
+      kept.begin(), kept.end(), [](const Share& one, const Share& other) { return one.amount < other.amount; });
+  out.title = least->amount == most->amount
+                  ? fmt::format("Every head keeps {} of its pairs", percent_of(most->amount, 100))
+                  : fmt::format("{} keeps most, {} of its pairs; {} least, {}", most->name,
+                                percent_of(most->amount, 100), least->name, percent_of(least->amount, 100));
+  out.title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.title[0])));
+  out.description = "Kept pairs over pairs of existing tokens, by head, over all sequences and masks.";
+  return out;
+}
+
+}  // namespace
+
 std::vector<Chart> sparse_mask_charts(const Node& document) {
   Chart out;
   out.name = "balance";
@@ -156,7 +188,7 @@ std::vector<Chart> sparse_mask_charts(const Node& document) {
   if (density && density->is_number())
     out.title = fmt::format("{} of the pairs are kept; ", percent_of(density->number, 1)) + out.title;
   out.description = "How evenly the kept pairs fill the array under each packing.";
-  return {out};
+  return {density_by_head(document), out};
 }
 
 std::vector<Chart> sparse_measure_charts(const Node& document) {
@@ -200,7 +232,9 @@ std::vector<Chart> sparse_measure_charts(const Node& document) {
       }
   packing.title = fmt::format("{} uses the most of the array: {:.3g} %", best, 100 * most);
   packing.description = "Utilisation of the array by packing scheme, beside the bound that is proven for it.";
-  return {density, packing};
+  Chart heads = density_by_head(document);
+  if (density.marks.size() == 1 && !heads.marks.empty()) return {heads, packing};
+  return {density, heads, packing};
 }
 
 std::vector<Chart> sparse_simulate_charts(const Node& document) {

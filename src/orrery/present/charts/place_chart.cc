@@ -59,6 +59,37 @@ Chart latency(const std::vector<Configuration>& all) {
   return out;
 }
 
+// The share of each configuration's time in which compute units, memory and network are at work.
+Chart utilisation(const std::vector<Configuration>& all) {
+  Chart out;
+  out.name = "utilisation", out.side_by_side = true;
+  out.x.title = "share of the configuration's time at work (%)";
+  out.series = {"compute", "memory", "network"};
+  std::vector<Share> busy;
+  double time = 0;
+  for (const Configuration& each : all) {
+    const Node* whole = at(*each.node, "ii_ns");
+    if (whole == nullptr || !whole->is_number() || whole->number <= 0) continue;
+    time += whole->number;
+    for (const std::string& series : out.series) {
+      const Node* part = at(*each.node, series + "_ns");
+      if (part == nullptr || !part->is_number()) continue;
+      ChartMark mark;
+      mark.place = each.name, mark.series = series, mark.x = 100 * part->number / whole->number;
+      mark.facts = {derived("configuration", each.name), derived("what", series), fact("time_ns", part),
+                    fact("ii_ns", whole), derived("share", percent_of(part->number, whole->number))};
+      add_share(busy, series, part->number);
+      out.marks.push_back(std::move(mark));
+    }
+  }
+  std::string shares;
+  for (const Share& one : busy)
+    shares += fmt::format("{}{} {}", shares.empty() ? "" : ", ", one.name, percent_of(one.amount, time));
+  out.title = "At work over all configurations: " + shares;
+  out.description = "How much of each configuration's time its compute units, memory and network are at work.";
+  return out;
+}
+
 Chart memory(const std::vector<Configuration>& all) {
   Chart out;
   out.name = "sram";
@@ -100,7 +131,7 @@ Chart costs(const Node& document, const char* key, const char* name, const char*
 std::vector<Chart> place_charts(const Node& document) {
   const std::vector<Configuration> all = configurations_of(document);
   if (all.empty()) return {};
-  return {latency(all), memory(all), costs(document, "cost_usd", "cost", "cost", "dollars"),
+  return {latency(all), utilisation(all), memory(all), costs(document, "cost_usd", "cost", "cost", "dollars"),
           costs(document, "power_w", "power", "power", "W")};
 }
 

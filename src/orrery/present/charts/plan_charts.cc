@@ -118,7 +118,7 @@ Chart usual_beside_best(const Node& result) {
   const double then = number_at(*usual, "iteration_s").value_or(0);
   const ChartUnit unit = unit_of(std::max(now, then), "s");
   std::vector<Share> causes, more;
-  for (const auto& [name, plan] : {std::pair{"the best", &result}, std::pair{"the rule's", usual}}) {
+  for (const auto& [name, plan] : {std::pair{"the best", &result}, std::pair{"the usual", usual}}) {
     const Node* parts = at(*plan, "breakdown");
     if (parts == nullptr) continue;
     for (const formats::json::Member& part : parts->members) {
@@ -138,11 +138,11 @@ Chart usual_beside_best(const Node& result) {
   const Share& largest = largest_of(more);
   out.x.title = fmt::format("time of an iteration ({})", unit.name);
   const bool same = std::fabs(then - now) <= 5e-5 * now;
-  out.title = same ? "The usual rule's plan is as fast as the best one"
+  out.title = same ? "Megatron-LM's usual plan is as fast as the best one"
               : then > now
-                  ? fmt::format("The usual rule's plan takes {:.3g} % more time; {} takes {:.3g} {} more",
+                  ? fmt::format("Megatron-LM's usual plan takes {:.3g} % more time; {} takes {:.3g} {} more",
                                 100 * (then / now - 1), largest.name, largest.amount * unit.factor, unit.name)
-                  : fmt::format("The usual rule's plan takes {:.3g} % less time: it was not among those searched",
+                  : fmt::format("Megatron-LM's usual plan takes {:.3g} % less time: it was not among those searched",
                                 100 * (1 - then / now));
   std::string apart;
   std::vector<Fact> ours, theirs;
@@ -150,8 +150,9 @@ Chart usual_beside_best(const Node& result) {
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i)
     if (ours[i].name == theirs[i].name && ours[i].shown != theirs[i].shown)
       apart += fmt::format("{}{} {}, not {}", apart.empty() ? "" : "; ", ours[i].name, ours[i].shown, theirs[i].shown);
-  out.description = fmt::format("Time of an iteration by cause under the best plan, and under the plan of a rule: {}.",
-                                text_at(*usual, "rule"));
+  out.description = fmt::format(
+      "Time of an iteration by cause under the best plan, and under the one by the rule of Megatron-LM's authors: {}.",
+      text_at(*usual, "rule"));
   if (!apart.empty()) out.note = "What differs of the best: " + apart + ".";
   return out;
 }

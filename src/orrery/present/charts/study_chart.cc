@@ -125,9 +125,10 @@ Chart study_front(const StudyPoints& study) {
   if (second && first->objective != more_is_better && second->objective != more_is_better)
     out.note = points_that_matter(out, first->objective, second->objective);
   const Node& best = (*study.points)[study.in_order.empty() ? 0 : study.in_order.front()];
-  out.title = second ? fmt::format("{} of {} points are beaten by no other one; the best {} is at {}",
-                                   study.in_order.size(), all, first->objective, config_text(best))
-                     : fmt::format("The best {} of {} points is at {}", first->objective, all, config_text(best));
+  out.title =
+      second ? fmt::format("{} of {} points {} beaten by no other one; the best {} is at {}", study.in_order.size(),
+                           all, study.in_order.size() == 1 ? "is" : "are", first->objective, config_text(best))
+             : fmt::format("The best {} of {} points is at {}", first->objective, all, config_text(best));
   out.description = second ? fmt::format("Every point with figures by {} and {}.", first->title, second->title)
                            : fmt::format("Every point with figures: {} over {}.", first->title, field);
   return out;

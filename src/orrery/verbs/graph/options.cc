@@ -57,8 +57,8 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.choice<std::string>("--format", format,
                            {{"prototext", "prototext"}, {"json", "json"}, {"dot", "dot"}, {"svg", "svg"}},
                            "prototext (default), json, dot or svg");
-  line.text("-o,--output", options.directory, "FILE|DIR",
-            "Write there: a file, by its suffix (.txt, .json, .dot, .svg), or all of them into a folder");
+  line.destination("-o,--output", options.directory, "FILE|DIR",
+                   "Write there: a file, by its suffix (.txt, .json, .dot, .svg), or all of them into a folder");
   line.toggle("--force", options.force, "Overwrite what is there");
   if (!line.read(arguments, console)) return false;
   for (const auto& [name, value] : sizes)
@@ -109,7 +109,8 @@ int draw(const Options& options, const Drawing<Answer>& drawing, Console& consol
   const std::string by_suffix = fs::is_directory(options.directory, ignored) ? "" : format_of(options.directory);
   const std::string format = !options.format.empty() ? options.format : !by_suffix.empty() ? by_suffix : "text";
   const auto in = [&](const std::string& form, const Answer& answer) {
-    return form == "json" ? drawing.document().json(answer, clock.seconds()) : drawing.text(answer, form);
+    return form == "json" ? drawing.document().json(answer, clock.seconds(), console.command)
+                          : drawing.text(answer, form);
   };
   Steps<Answer> steps{.answer = [&](Run&) { return drawing.answer(); }, .document = drawing.document};
   steps.table = [&](const Answer& answer) {

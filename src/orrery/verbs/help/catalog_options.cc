@@ -58,7 +58,7 @@ int show_model(const FactsRequest& request, const Console& console) {
   const ModelFacts facts = verbs::model_facts(request);
   report(console, facts.warnings.all());
   if (console.json) {
-    console.out << model_document().json(facts);
+    console.out << model_document().json(facts, 0, console.command);
     return kDone;
   }
   print(console, entry_text(facts.entry, "model") + "\n" + verbs::facts_table(facts));
@@ -77,7 +77,7 @@ int show(const FactsRequest& request, const std::vector<Kind>& kinds, const Cons
       if (request.sequence)
         misuse("O1103", fmt::format("--seq is for models, and `{}` is a {}", entry.name, kind.name), "leave it out");
       if (console.json) {
-        console.out << entry_document().json({kind.name, entry});
+        console.out << entry_document().json({kind.name, entry}, 0, console.command);
       } else {
         print(console, entry_text(entry, kind.name));
       }
@@ -157,7 +157,7 @@ int run_catalog(const Arguments& arguments, Console& console) {
     std::vector<CatalogueEntry> entries;
     for (const Kind& kind : kinds)
       for (const Entry& entry : kind.entries) entries.push_back({kind.name, entry});
-    console.out << catalogue_document().json(entries);
+    console.out << catalogue_document().json(entries, 0, console.command);
     return kDone;
   }
   if (table_form() != TableForm::kText) {

@@ -71,7 +71,7 @@ int run_doctor(const Arguments& arguments, Console& console) {
   }
   const bool ok = !found.has_errors();
   if (console.json) {
-    console.out << doctor_document().json({ok, findings});
+    console.out << doctor_document().json({ok, findings}, 0, console.command);
   } else {
     for (const auto& [what, value] : findings) print(console, fmt::format("{:<16}{}\n", what, value));
     if (ok) console.out << "all is well\n";

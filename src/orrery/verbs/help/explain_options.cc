@@ -58,7 +58,7 @@ int run_explain(const Arguments& arguments, Console& console) {
       else
         print(console, fmt::format("{}: {}\n", each, title));
     }
-    if (console.json) console.out << codes_document().json(list);
+    if (console.json) console.out << codes_document().json(list, 0, console.command);
     return kDone;
   }
   const std::string wanted = base::upper(code);
@@ -67,7 +67,7 @@ int run_explain(const Arguments& arguments, Console& console) {
                base::did_you_mean(wanted, codes, "`orrery explain` lists them"));
   const std::string page = read_page(pages / (wanted + ".md"));
   if (console.json)
-    console.out << page_document().json({wanted, title_of(page), page});
+    console.out << page_document().json({wanted, title_of(page), page}, 0, console.command);
   else
     print(console, page);
   return kDone;

@@ -17,7 +17,7 @@ int run_schema(const Arguments& arguments, Console& console) {
   const std::vector<std::string>& names = verbs::schema_names();
   if (kind.empty()) {
     if (console.json) {
-      console.out << kinds_document().json(names);
+      console.out << kinds_document().json(names, 0, console.command);
     } else {
       for (const std::string& name : names) print(console, name + "\n");
     }

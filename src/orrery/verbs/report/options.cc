@@ -51,9 +51,9 @@ std::string verb_of(std::string kind) {
   return kind;
 }
 
-PageAnswer page_answer(std::string name, std::string command, const Node& document) {
+PageAnswer page_answer(std::string name, const Node& document) {
   PageAnswer out;
-  out.name = std::move(name), out.command = std::move(command);
+  out.name = std::move(name);
   out.kind = kind_of(document), out.document = &document, out.charts = charts_of(document);
   out.subject = subject_of(document), out.picture = graph_of(document);
   return out;
@@ -72,9 +72,9 @@ Node document_of(const std::string& text) {
   return formats::json::parse(file, "O2081");
 }
 
-std::string page(const std::string& document, const std::string& command, std::vector<base::Diagnostic>& remarks) {
+std::string page(const std::string& document, std::vector<base::Diagnostic>& remarks) {
   const Node node = document_of(document);
-  const std::vector<PageAnswer> answers = {page_answer("orrery " + verb_of(kind_of(node)), command, node)};
+  const std::vector<PageAnswer> answers = {page_answer("orrery " + verb_of(kind_of(node)), node)};
   return page_html(title_of(answers), answers, vega(remarks));
 }
 
@@ -142,7 +142,7 @@ int run_report(const Arguments& arguments, Console& console) {
   std::vector<PageAnswer> answers;
   for (const KeptAnswer& each : kept) {
     keep_inputs(file, {{each.name, ""}});
-    answers.push_back(page_answer(each.name, "", *each.document));
+    answers.push_back(page_answer(each.name, *each.document));
     ReportedAnswer reported{each.name, answers.back().kind, {}};
     for (const Chart& chart : answers.back().charts)
       reported.charts.push_back({chart.name, chart.title, chart.description});
@@ -152,7 +152,7 @@ int run_report(const Arguments& arguments, Console& console) {
   write_file(file, page_html(title.empty() ? title_of(answers) : title, answers, vega(remarks)));
   report(console, remarks);
   if (console.json) {
-    console.out << report_document().json(answer);
+    console.out << report_document().json(answer, 0, console.command);
     return kDone;
   }
   std::size_t charts = 0;
@@ -195,7 +195,7 @@ int run_chart(const Arguments& arguments, Console& console) {
   } else if (console.json) {
     ReportedAnswer listed{path, kind_of(*kept[0].document), {}};
     for (const Chart& chart : charts) listed.charts.push_back({chart.name, chart.title, chart.description});
-    console.out << chart_document().json(listed);
+    console.out << chart_document().json(listed, 0, console.command);
   } else {
     print(console, chart_list(charts));
   }

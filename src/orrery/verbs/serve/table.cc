@@ -1,5 +1,7 @@
 #include "orrery/verbs/serve/table.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
@@ -114,8 +116,8 @@ std::string serve_table(const ServedAnswer& a) {
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
   out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
   out += line("keys and values",
-              fmt::format("{} blocks of {} tokens, {:.3g} such requests, {:.0f} % held", s.memory.blocks,
-                          s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
+              fmt::format("{} blocks of {} tokens, {:.0f} such requests, {:.0f} % held", s.memory.blocks,
+                          s.memory.block_tokens, std::floor(s.max_concurrency), s.occupancy * 100));
   out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
                                     s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
                                     s.memory.caches / 1e9, s.memory.total / 1e9));

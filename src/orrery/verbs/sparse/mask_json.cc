@@ -11,6 +11,29 @@ using masks::HeadError;
 using masks::Measured;
 using masks::PruningError;
 
+struct NumberedHead {
+  base::Count head = 0;
+  masks::HeadPairs pairs;
+};
+
+std::vector<NumberedHead> numbered(const Measured& figures) {
+  std::vector<NumberedHead> out;
+  for (const masks::HeadPairs& head : figures.heads) out.push_back({static_cast<base::Count>(out.size()), head});
+  return out;
+}
+
+Record<NumberedHead> head_record() {
+  return {{"head", "Number of the head, from 0.", &NumberedHead::head},
+          {"density", "Its kept pairs over its pairs, all sequences and masks together, 0 to 1; null without pairs.",
+           [](const NumberedHead& h) {
+             return h.pairs.pairs > 0
+                        ? std::optional(static_cast<double>(h.pairs.kept) / static_cast<double>(h.pairs.pairs))
+                        : std::nullopt;
+           }},
+          {"kept", "Its pairs that are kept.", [](const NumberedHead& h) { return h.pairs.kept; }},
+          {"pairs", "Its pairs of existing tokens.", [](const NumberedHead& h) { return h.pairs.pairs; }}};
+}
+
 // Sanger's nan is null.
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -60,6 +83,8 @@ Record<SparseMeasurement> result() {
        {"unfinished", "Masks that a limit or an interrupt left out.", &S::unfinished},
        {"isa", "Instruction set that the kernels used.", &S::isa},
        {"threads", "Threads that computed.", &S::threads},
+       {"by_head", "Figures of each head, all sequences and masks together.",
+        [](const S& s) { return numbered(s.mean); }, head_record()},
        {"masks", "Figures of each mask; the figures above are their means, and the sums of counts.", &S::masks, mask}});
   return out;
 }
@@ -95,6 +120,9 @@ Document<SparseMask> sparse_mask_document() {
                                {"heads", "Heads of the mask.", &SparseMask::heads},
                                {"seed", "Seed of the random parts.", &SparseMask::seed}};
   result.add(sparse_figures().of<SparseMask>(&SparseMask::figures));
+  // `heads` is their number.
+  result.add(
+      {{"by_head", "Figures of each head.", [](const SparseMask& m) { return numbered(m.figures); }, head_record()}});
   return {"sparse_mask", "Figures of the mask.", result};
 }
 

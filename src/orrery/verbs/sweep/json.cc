@@ -136,7 +136,7 @@ Json sweep_value(const std::string& text) {
 }
 
 void sweep_json(const SweepPrinted& printed, const std::function<void(const std::string&)>& write) {
-  const std::string whole = sweep_document().json(*printed.answer, printed.seconds);
+  const std::string whole = sweep_document().json(*printed.answer, printed.seconds, printed.command);
   const std::string marker = "\"points\": []";
   const std::size_t at = whole.find(marker);
   const SweepAnswer& answer = *printed.answer;

@@ -22,7 +22,7 @@ int run_merge(const Arguments& arguments, Console& console) {
   store::Store store(target, store::Store::Mode::kRead, build);
   const StoreStatus status{target, store.check(), store.studies()};
   if (console.json)
-    console.out << sweep_status_document().json(status);
+    console.out << sweep_status_document().json(status, 0, console.command);
   else
     print(console, verbs::sweep_status_table(status));
   return kDone;

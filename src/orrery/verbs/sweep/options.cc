@@ -124,6 +124,7 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
                                     (layouts ? folder / "layouts.json" : folder).string()})
       arguments.push_back(more);
     QuietConsole console;
+    console.command = sweep::verb_words(answer.study.verb, arguments);
     verb.run(arguments, console);
     write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
   }
@@ -160,7 +161,7 @@ int tell_status(const SweepArguments& asked, const Console& console) {
   store::Store store(asked.store, store::Store::Mode::kRead, sweep::this_build());
   const StoreStatus status{asked.store, store.check(), store.studies()};
   if (console.json)
-    console.out << sweep_status_document().json(status);
+    console.out << sweep_status_document().json(status, 0, console.command);
   else
     print(console, verbs::sweep_status_table(status));
   return status.integrity == "ok" ? kDone : kNo;
@@ -216,10 +217,8 @@ int run_sweep(const Arguments& arguments, Console& console) {
       written.push_back((fs::path(asked.directory) / name).string());
   for (const std::string& file : written) keep_inputs(file, inputs);
 
-  SweepPrinted printed;
-  printed.answer = &answer;
-  printed.layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
-  printed.seconds = clock.seconds();
+  const auto layers = [&](std::size_t at) { return sweep::parts_of(store, answer.row, answer.points.number(at)); };
+  const SweepPrinted printed{&answer, layers, clock.seconds(), console.command};
   if (!asked.directory.empty()) {
     make_folder(asked.directory);
     const fs::path folder = asked.directory;

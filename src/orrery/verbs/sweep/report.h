@@ -21,6 +21,7 @@ struct SweepPrinted {
   // The results that a point is made of, by its place; empty without a store.
   std::function<std::vector<sweep::StoredPart>(std::size_t)> layers;
   double seconds = 0;
+  std::vector<std::string> command = {};
 };
 
 // Points are written one by one: their text is never in memory as a whole.

@@ -191,6 +191,7 @@ void declare_run(CommandLine& line, SweepArguments& out, Given& given) {
   line.toggle("--all", out.all, "Evaluate every point, even those that cannot win");
   line.text("--shard", given.shard, "K/N", "Part K of N of the points; `orrery merge` joins the stores");
   line.count("--threads,-j", out.threads, "Threads; they change the time only; default: one for each core", 4096);
+  line.changes_nothing("--threads");
   line.seconds("--stop-after", out.seconds, "End after this many seconds; the same command goes on later");
   line.text_or_none("--slurm", out.slurm, out.slurm_options, "OPTIONS",
                     "Run as a job array of Slurm, with these options of sbatch: `--slurm=OPTIONS`");

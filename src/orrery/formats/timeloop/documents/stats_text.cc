@@ -225,6 +225,7 @@ std::string intensity_text(const workload::Einsum& einsum, const machine::Chip& 
   Sum reductions = computes;
   for (std::size_t s = 0; s < required.size(); ++s)
     if (einsum.dataspaces[s].read_write) reductions -= required[s];
+  if (reductions < 0) reductions = 0;  // of sparse operands fewer pairs meet than there are outputs
   const auto count = [](std::string_view name, Sum value) { return line(4, 40, name, fmt::format("{}", value)); };
   const auto per_byte = [&](std::string_view name, const std::vector<Sum>& words, int word_bits) {
     return line(4, 40, name, fixed(static_cast<double>(computes + reductions) / bytes_of(einsum, words, word_bits)));

@@ -42,7 +42,8 @@ int run_sparse_bench(const Arguments& arguments, Console& console) {
   line.choice<kernels::Type>("--dtype", type, {{"fp32", kernels::Type::kF32}, {"bf16", kernels::Type::kBf16}},
                              "Number format of activations: fp32 (default), bf16");
   line.output_file("-o,--output", csv, "FILE", "Write the means there as CSV, in the form of bench_results.csv");
-  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was measured is kept");
+  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was measured is kept",
+                 true);
   if (!line.read(arguments, console)) return kDone;
   if (cuda) refuse_cuda();
   if (request.all && (!model.empty() || tokens))

@@ -103,7 +103,7 @@ int run_sparse_break_even(const Arguments& arguments, Console& console) {
   declare_questions(line, given, request.pytorch);
   line.group("Run");
   declare_search(line, request.limits, "Threads; default: one for each core",
-                 "Seconds; the run stops then and keeps what is done");
+                 "Seconds; the run stops then and keeps what is done", true);
   line.output_file("-o,--output", picture, "FILE.svg",
                    "Draw there at which lengths and densities pruned attention pays");
   line.pictures();

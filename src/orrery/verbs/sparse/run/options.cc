@@ -48,7 +48,8 @@ void declare_output(CommandLine& line, RunGiven& options) {
   line.count("--repeat", options.repeat, "Measure each attention this many times and take the median; default 3",
              1'000'000);
   line.seed(texts.seed, "Seed of the choice of words that are masked; default 0");
-  declare_search(line, texts.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
+  declare_search(line, texts.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept",
+                 true);
   line.group("Figures and files");
   line.meant_each("--packing", "NAME",
                   "pack, compact64 and row_chunks (default), pack_nowin, compact16, orrery (which searches)", true,
@@ -60,7 +61,8 @@ void declare_output(CommandLine& line, RunGiven& options) {
                       refuse_compat(name, "neither Sanger nor a defect of it", masks::kMeasureDefects);
                   });
   line.offer("--compat", base::original_names(masks::kMeasureDefects));
-  line.text("--save-masks", options.masks, "DIR", "Write every mask there, a .npy file for each attention and batch");
+  line.destination("--save-masks", options.masks, "DIR",
+                   "Write every mask there, a .npy file for each attention and batch");
   line.output_file("--log-load-balance", options.log, "FILE",
                    "Write Sanger's load_balance.csv there, a line for each mask");
 }

@@ -78,7 +78,7 @@ int run_sparse_study(const Arguments& arguments, Console& console) {
                     "Number format of activations: fp32 (default), bf16");
   line.seed(request.texts.seed, "Seed of order, dropout and new weights; default 42");
   declare_search(line, request.texts.limits, "Threads; default: one for each core",
-                 "Seconds; what was learned by then is kept");
+                 "Seconds; what was learned by then is kept", true);
   if (!line.read(arguments, console)) return kDone;
   const auto demand = [](const std::string& value, const char* option) {
     if (value.empty()) misuse("O1103", fmt::format("`{}` is missing", option), "see `orrery sparse study --help`");

@@ -1,23 +1,10 @@
 #include "orrery/verbs/sweep/points/arguments.h"
 
-#include <algorithm>
-#include <cctype>
+#include <sstream>
+
+#include "orrery/base/text/shell_words.h"
 
 namespace orrery::sweep {
-namespace {
-
-std::string quoted(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("-_./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-}  // namespace
-
 SplitPoint split(const base::Overrides& point) {
   SplitPoint out;
   for (const base::Override& set : point) {
@@ -38,9 +25,11 @@ std::string values_text(const base::Overrides& point) {
   return out;
 }
 
-std::string shell_words(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + quoted(word);
+std::vector<std::string> verb_words(const std::string& verb, const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  std::istringstream names(verb);
+  for (std::string name; names >> name;) out.push_back(name);
+  out.insert(out.end(), arguments.begin(), arguments.end());
   return out;
 }
 
@@ -49,8 +38,8 @@ std::string command_line(const std::string& verb, const std::vector<std::string>
   const SplitPoint parts = split(point);
   std::string out = "orrery " + verb;
   for (const std::vector<std::string>* list : {&arguments, &parts.options})
-    if (!list->empty()) out += " " + shell_words(*list);
-  for (const base::Override& set : parts.settings) out += " --set " + quoted(set.path + "=" + set.value);
+    if (!list->empty()) out += " " + base::shell_words(*list);
+  for (const base::Override& set : parts.settings) out += " --set " + base::shell_words({set.path + "=" + set.value});
   return out;
 }
 

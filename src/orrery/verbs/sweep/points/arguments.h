@@ -18,8 +18,8 @@ SplitPoint split(const base::Overrides& point);
 // "arch.A.depth=64, seq=512", as messages name a point.
 std::string values_text(const base::Overrides& point);
 
-// Words as a shell takes them, blanks between.
-std::string shell_words(const std::vector<std::string>& words);
+// The words of "tune select", and these.
+std::vector<std::string> verb_words(const std::string& verb, const std::vector<std::string>& arguments);
 
 // As it would be typed after `orrery VERB`, quoted where a shell needs it.
 std::string command_line(const std::string& verb, const std::vector<std::string>& arguments,

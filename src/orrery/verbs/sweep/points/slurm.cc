@@ -63,16 +63,16 @@ std::vector<unsigned> open_parts(const SlurmJob& job) {
 std::string submit(const SlurmJob& job, const std::vector<unsigned>& parts) {
   // Only the part's number is the shell's to fill in; names stand in single quotes.
   const std::string part = "\"$SLURM_ARRAY_TASK_ID\"";
-  const std::string store = shell_words({job.store + "."}) + part + fmt::format("-of-{}", job.parts);
+  const std::string store = base::shell_words({job.store + "."}) + part + fmt::format("-of-{}", job.parts);
   // 0: answered; 1: nothing is feasible. Both are done.
   const std::string script = fmt::format(
       "{} --shard {}/{} --store {} > /dev/null; code=$?; if [ $code -le 1 ]; then touch {}.done; fi; exit $code",
-      shell_words(job.command), part, job.parts, store, store);
+      base::shell_words(job.command), part, job.parts, store, store);
   std::string log;  // to sbatch, `%` begins a pattern
   for (const char c : job.store) log += c == '%' ? std::string("%%") : std::string(1, c);
   const Said said =
       said_by(fmt::format("sbatch --parsable --array={} --output={} {} --wrap={}", base::joined(parts, ","),
-                          shell_words({log + ".%a.log"}), job.options, shell_words({script})));
+                          base::shell_words({log + ".%a.log"}), job.options, base::shell_words({script})));
   const std::string id = said.text.substr(0, said.text.find(';'));
   if (said.code != 0 || id.empty() ||
       !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))

@@ -37,7 +37,7 @@ bool read_bench(const Arguments& arguments, Console& console, BenchGiven& option
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
                     "Number format of all but biases and parameters of norms: fp32 (default), bf16");
   declare_search(line, request.limits, "Threads; default: one for each core",
-                 "Seconds; what was measured by then is kept, for --resume");
+                 "Seconds; what was measured by then is kept, for --resume", true);
   line.group("Output");
   line.text("-o,--output", request.folder, "DIR", "Where measurements are written, one by one, in Substation's files");
   line.toggle("--resume", request.resume, "Go on with what DIR has, of the same machine, type and sizes");

@@ -50,7 +50,7 @@ void declare_run(CommandLine& line, RunGiven& options) {
              "Iterations before those that are measured, 0 or more; default: 2, or a tenth of --iters", 1'000'000, 0);
   line.seed(options.request.seed, "Seed of weights, input and dropout; default 0");
   declare_search(line, options.request.limits, "Threads; default: one for each core",
-                 "Seconds; what was measured by then is printed");
+                 "Seconds; what was measured by then is printed", true);
   line.group("Check");
   line.toggle(
       "--test", options.request.test,

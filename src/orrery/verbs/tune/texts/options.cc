@@ -48,7 +48,8 @@ void declare_run(CommandLine& line, TextsGiven& options) {
              kMostOfTexts);
   line.choice<Type>("--dtype", options.type, {{"fp32", Type::kF32}, {"bf16", Type::kBf16}},
                     "Number format of activations: fp32 (default), bf16");
-  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept");
+  declare_search(line, request.limits, "Threads; default: one for each core", "Seconds; what was done by then is kept",
+                 true);
 }
 
 void declare_task(CommandLine& line, TextsGiven& options) {
