@@ -93,6 +93,28 @@ class Values(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "tp: a whole number from 1 to 50000 is expected"):
             o.Plan(tp=-1)
 
+    def test_the_package_is_used_as_it_was_asked_for(self):
+        """The example of the request for this package, line by line."""
+        chip = o.chip("gemmini")
+        best = o.map(chip, o.model("bert-large"), seq=4096)
+        self.assertEqual(best["KTQ"].why("Scratchpad.E=4").ratio.edp, 1)
+        self.assertIs(best["KTQ"].certificate.optimal, True)
+        run = o.best_plan("llama3-70b", "dgx-h100", gpus=512, global_batch=512)
+        self.assertEqual((run.time_s, run.cost_usd), (run.iteration_s, run.cost.usd))
+        self.assertEqual(run.expected_error, run.data["result"]["expected_error_percent"])
+        self.assertEqual(run.memory_bytes.total, sum(v for k, v in run.memory_bytes.items() if k != "total"))
+        with tempfile.TemporaryDirectory() as folder:
+            run.trace(f"{folder}/run.json")
+            self.assertGreater(Path(folder, "run.json").stat().st_size, 1000)
+            sizes = [2**k for k in range(12, 20)]
+            swept = o.sweep(chip, "bert-large", vary={"Scratchpad.entries": sizes}, store=f"{folder}/sweep.db")
+            self.assertEqual([row["config.arch.Scratchpad.entries"] for row in swept.to_rows()], sizes)
+        self.assertEqual(chip.replace("Scratchpad.entries", 65536), o.chip("gemmini").replace("Scratchpad.entries", 65536))
+        self.assertIn("/vega/v5", o.validate("train").plot().spec["$schema"])
+        mine = o.chip(*(EXAMPLES / "gemmini" / f"{name}.yaml" for name in ("arch", "constraints", "variables")))
+        self.assertEqual(o.map(mine, o.model("bert-large"), seq=128)["KTQ"].cycles,
+                         o.map(chip, o.model("bert-large"), seq=128)["KTQ"].cycles)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -36,10 +36,10 @@ def options(*words: str) -> dict[str, Option]:
     """The options of a verb, by the names of keyword arguments."""
     found = {}
     for each in _orrery.describe(list(words))["options"]:
-        flag = each["names"][-1]
-        if not each["positional"] and flag.startswith("--"):
-            name = flag[2:].replace("-", "_")
-            found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
+        for flag in each["names"]:
+            if not each["positional"] and flag.startswith("--"):
+                name = flag[2:].replace("-", "_")
+                found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
     return found
 
 
@@ -163,9 +163,9 @@ def _named(
     """Values take the place of the options that they are for; after a chip stands a model."""
     rest: list[Any] = []
     named = dict(keywords)
-    for each in positional:
+    for at, each in enumerate(positional):
         option = getattr(each, "option", "") if hasattr(each, "as_arguments") else ""
-        if isinstance(each, str) and "chip" in named and not rest and "model" not in named:
+        if isinstance(each, str) and at > 0 and isinstance(positional[at - 1], Chip):
             option = "model"
         if not option or option not in _known(verb, rest):
             rest.append(each)
