@@ -16,8 +16,8 @@ except ImportError:
 
 import orrery as o
 
-QUESTION = {"seq": 2048, "factors": "imperfect", "layer": "KTQ", "all": True,
-            "vary": {"Scratchpad.depth": [2**k for k in range(8, 16)], "Accumulator.depth": [64, 128, 256, 512]}}  # fmt: skip
+QUESTION = {"seq": 1024, "layer": "KTQ", "all": True,
+            "vary": {"Scratchpad.depth": list(range(512, 2512, 20)), "Accumulator.depth": [128, 256]}}  # fmt: skip
 
 
 def points(store: Path) -> int:
@@ -51,7 +51,7 @@ class Dask(unittest.TestCase):
         def kill():  # the worker that has stored some points, not yet all
             while not killed:
                 for store in self.folder.glob("b.db.parts/*.db"):
-                    if 1 <= points(store) < 12:
+                    if 1 <= points(store) < 80:
                         killed.append(points(store))
                         os.kill(next(iter(self.cluster.workers.values())).pid, signal.SIGKILL)
                         return
@@ -63,7 +63,7 @@ class Dask(unittest.TestCase):
         killer.join(10)
         self.assertTrue(killed)
         alone = self.ask("a.db")
-        self.assertEqual(len(parts), 32)
+        self.assertEqual(len(parts), 200)
         self.assertEqual(parts.to_rows(), alone.to_rows())
         self.assertEqual(points(self.folder / "b.db"), points(self.folder / "a.db"))
 
