@@ -74,7 +74,8 @@ class Notebooks(unittest.TestCase):
 
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
-        NotebookClient(notebook, timeout=60, resources={"metadata": {"path": folder}}).execute()
+        NotebookClient(notebook, timeout=60, resources={"metadata": {"path": folder}},
+                       extra_arguments=["--log-level=40"]).execute()  # fmt: skip
         shown = [data for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
                  for data in output.get("data", {})]  # fmt: skip
         self.assertIn("application/vnd.vega.v5+json", shown)
