@@ -45,6 +45,7 @@ class Fields(Mapping):
         return type(self), (self._data,)
 
     def to_dict(self) -> dict[str, Any]:
+        """The object as a dictionary."""
         return self._data
 
 
@@ -141,6 +142,7 @@ class Result:
         return self._text
 
     def to_dict(self) -> Any:
+        """The document as dictionaries and lists."""
         return self.data
 
     @property
@@ -227,11 +229,13 @@ class Result:
         return [_flat(row.to_dict()) for row in self.rows]
 
     def to_pandas(self) -> Any:
+        """The rows as a DataFrame of pandas."""
         import pandas  # type: ignore
 
         return pandas.DataFrame(self.to_rows())
 
     def to_arrow(self) -> Any:
+        """The rows as a table of pyarrow."""
         import pyarrow  # type: ignore
 
         return pyarrow.Table.from_pylist(_even(self.to_rows()))
@@ -292,6 +296,7 @@ class Chart:
         self.spec = spec
 
     def to_dict(self) -> dict[str, Any]:
+        """The specification."""
         return self.spec
 
     def save(self, path: str) -> None:

@@ -56,10 +56,12 @@ class _Described:
 
     @classmethod
     def from_file(cls, *paths: str | os.PathLike[str]) -> Any:
+        """What the files say; their paths are kept as absolute ones."""
         return cls(*(os.path.abspath(os.fsdecode(path)) for path in paths), _how="files" if len(paths) > 1 else "name")
 
     @classmethod
     def from_text(cls, text: str) -> Any:
+        """What a file with this text says."""
         if not isinstance(text, str):
             raise TypeError(f"{cls.__name__}.from_text: text is expected, not {type(text).__name__}")
         return cls(text, _how="text")
@@ -308,6 +310,7 @@ class Plan:
         self.fields = {name: _orrery.checked_field(name, _setting(value)) for name, value in fields.items()}
 
     def replace(self, path: str, value: Any) -> Plan:
+        """A copy with one field changed."""
         changed = {"stack": self.stack, **self.fields, path: value}
         return Plan(**changed)
 

@@ -6,6 +6,7 @@ product's blocks while they are in the cache, so that each activation is written
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -96,7 +97,7 @@ class EncoderLayer(torch.nn.TransformerEncoderLayer):
 
     def _engine(self, x: torch.Tensor, training: bool) -> _Engine:
         key = (x.shape, x.dtype, training, self._name_of_activation(), self.norm_first, self.norm1.eps,
-               torch.get_num_threads())  # fmt: skip
+               torch.get_num_threads(), os.getpid())  # fmt: skip
         if self._idle[0] != key:
             self._idle = (key, [])
         engine = self._idle[1].pop() if self._idle[1] else _Engine(self, key)
@@ -114,7 +115,7 @@ class EncoderLayer(torch.nn.TransformerEncoderLayer):
 
 class _Engine:
     def __init__(self, layer: EncoderLayer, key: tuple[Any, ...]):
-        shape, kind, training, activation, pre, epsilon, threads = key
+        shape, kind, training, activation, pre, epsilon, threads, _ = key
         self.key = key
         self.run = _orrery.Layer(*shape, layer.self_attn.num_heads, layer.linear1.out_features, _TYPES[kind], activation,
                                  pre, layer.linear1.bias is not None, epsilon, training, threads)  # fmt: skip
