@@ -16,6 +16,7 @@ from os import PathLike as _PathLike
 from typing import Any as _Any, TypeAlias as _TypeAlias
 
 from orrery._errors import InputError as InputError
+from orrery.arrays import attention as attention
 from orrery.results import Chart as Chart, Fields as Fields, Result as Result, Row as Row
 from orrery.values import (
     Chip as Chip,

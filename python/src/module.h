@@ -10,5 +10,6 @@ void define_call(nanobind::module_& m);
 void define_describe(nanobind::module_& m);
 void define_values(nanobind::module_& m);
 void define_train(nanobind::module_& m);
+void define_layer(nanobind::module_& m);
 
 }  // namespace orrery::python

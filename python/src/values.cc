@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -93,6 +94,7 @@ nest::Mapping from_loops(const nb::list& levels) {
   nest::Mapping out;
   for (const nb::handle each : levels) {
     const auto of = nb::cast<nb::tuple>(each);
+    if (of.size() != 8) throw nb::type_error("levels: eight entries a level are expected, as `levels` gives them");
     nest::LevelMapping level;
     level.temporal = nb::cast<std::vector<Count>>(of[0]);
     level.temporal_order = nb::cast<std::vector<int>>(of[1]);
@@ -107,6 +109,44 @@ nest::Mapping from_loops(const nb::list& levels) {
   return out;
 }
 
+bool every_dimension_once(std::vector<int> order, std::size_t dimensions) {
+  std::sort(order.begin(), order.end());
+  for (std::size_t d = 0; d < order.size(); ++d)
+    if (order[d] != static_cast<int>(d)) return false;
+  return order.size() == dimensions;
+}
+
+// Whether it is what the engine takes for granted: loops of this einsum on as many storages as the chip has.
+bool is_of(const nest::Mapping& mapping, const machine::Chip& chip, const workload::Einsum& einsum) {
+  const std::size_t dimensions = einsum.dimensions.size();
+  if (mapping.levels.size() != chip.storages.size()) return false;
+  nest::Mapping again = mapping;  // with the last rounds that its iterations leave
+  for (nest::LevelMapping& level : again.levels) {
+    for (const std::vector<Count>* counts : {&level.temporal, &level.spatial}) {
+      if (counts->size() != dimensions) return false;
+      for (const Count count : *counts)
+        if (count < 1) return false;
+    }
+    if (!every_dimension_once(level.temporal_order, dimensions) ||
+        !every_dimension_once(level.spatial_order, dimensions))
+      return false;
+    if (level.split < 0 || static_cast<std::size_t>(level.split) > dimensions) return false;
+    if (level.keep >> einsum.dataspaces.size() != 0) return false;
+    level.temporal_last.clear(), level.spatial_last.clear();
+  }
+  std::vector<Count> bounds;
+  for (const workload::Dimension& dimension : einsum.dimensions) bounds.push_back(dimension.bound);
+  return nest::complete(again, bounds) && again == mapping;
+}
+
+nest::Evaluation evaluated(const Chip& chip, const workload::Einsum& einsum, const nest::Mapping& mapping) {
+  if (!is_of(mapping, chip.value(), einsum))
+    throw nb::value_error(fmt::format("mapping: its loops are not those of `{}` on a chip of {} storages", einsum.name,
+                                      chip.value().storages.size())
+                              .c_str());
+  return evaluate(chip, einsum, mapping);
+}
+
 void define_mappings(nb::module_& m) {
   nb::class_<nest::Mapping>(m, "Mapping")
       .def(
@@ -119,6 +159,8 @@ void define_mappings(nb::module_& m) {
       .def(
           "text",
           [](const nest::Mapping& self, const workload::Einsum& einsum, const Chip& chip) {
+            if (!is_of(self, chip.value(), einsum))
+              throw nb::value_error("text: the mapping is of another einsum or chip");
             return formats::timeloop::one_line(einsum, self, chip.value());
           },
           nb::arg("einsum"), nb::arg("chip"));
@@ -169,7 +211,10 @@ void make_einsum(workload::Einsum* self, const std::string& name, const Terms& b
                  const std::vector<Tensor>& tensors) {
   workload::Einsum made;
   made.name = name;
-  for (const auto& [dimension, bound] : bounds) made.dimensions.push_back({dimension, bound});
+  for (const auto& [dimension, bound] : bounds) {
+    if (bound < 1) throw nb::value_error(fmt::format("bounds: `{}` is at least 1, not {}", dimension, bound).c_str());
+    made.dimensions.push_back({dimension, bound});
+  }
   for (const auto& [tensor, coordinates, output, bits] : tensors) {
     workload::Dataspace space{tensor, {}, output, bits};
     for (const Terms& terms : coordinates) {
@@ -209,12 +254,7 @@ void define_values(nb::module_& m) {
       .def("mapping", [](const Chip& self) { return self.mapping(); })
       .def("map", &best_mapping, nb::arg("einsum"), nb::arg("objective"), nb::arg("seconds"), nb::arg("memory"),
            nb::arg("threads"))
-      .def(
-          "evaluate",
-          [](const Chip& self, const workload::Einsum& einsum, const nest::Mapping& mapping) {
-            return evaluate(self, einsum, mapping);
-          },
-          nb::arg("einsum"), nb::arg("mapping"));
+      .def("evaluate", &evaluated, nb::arg("einsum"), nb::arg("mapping"));
   nb::class_<Model>(m, "Model")
       .def_static("make", &make<Model>, nb::arg("how"), nb::arg("what"), nb::arg("settings"))
       .def(

@@ -70,6 +70,11 @@ class Call(unittest.TestCase):
             thread.join()
         self.assertEqual(answers, [0, 0, 0])
 
+    def test_a_build_without_the_lock_is_refused_by_name(self):
+        script = "import sys; sys._is_gil_enabled = lambda: False; import orrery"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        self.assertIn("ImportError: orrery: free-threaded Python is not supported", done.stderr)
+
     def test_memory_is_flat(self):
         def resident() -> int:
             with open("/proc/self/statm", encoding="ascii") as file:

@@ -19,6 +19,7 @@ try:
 except ImportError:
     transformers = None
 
+import orrery as o
 import orrery.torch as ot
 from orrery._call import call
 
@@ -282,6 +283,20 @@ class Models(unittest.TestCase):
             self.run_model(model).square().sum().backward()
             grads = [one.grad for one in model.parameters() if one.grad is not None]
             self.assertTrue(grads and all(bool(torch.isfinite(grad).all()) for grad in grads))
+
+    def test_are_trained_on_paper_and_placed_by_their_configuration(self):
+        heads = {"bert": transformers.BertForMaskedLM, "gpt2": transformers.GPT2LMHeadModel,
+                 "bart": transformers.BartForConditionalGeneration}  # fmt: skip
+        for config in (each.config for each in models()):
+            with self.subTest(model=config.model_type):
+                module = heads[config.model_type](config)
+                run = o.train(ot.model(module), "dgx-h100", gpus=8, global_batch=8, seq=64)
+                self.assertEqual(run.parameters, sum(each.numel() for each in module.parameters()))
+                self.assertGreater(run.time_s, 0)
+        placed = o.place(ot.model(module), "dgx-h100", gpus=8, global_batch=8, seq=64)
+        self.assertTrue(placed.certificate.optimal)
+        with self.assertRaisesRegex(TypeError, "a model of Hugging Face's transformers is expected, not Linear"):
+            ot.model(torch.nn.Linear(2, 2))
 
     def test_of_other_families_are_refused(self):
         with self.assertRaisesRegex(ValueError, "BERT, GPT-2 or BART family, not Linear"):

@@ -8,6 +8,7 @@ from typing import Any
 from orrery import verbs as _verbs
 from orrery._call import _orrery
 from orrery._errors import InputError
+from orrery.arrays import attention
 from orrery.fleets import Sweep
 from orrery.results import Chart, Fields, Result, Row
 from orrery.values import Chip, Einsum, Mapping, Model, Plan, Setup, System, train_batch
@@ -58,6 +59,7 @@ __all__ = [
     "Row",
     "Setup",
     "System",
+    "attention",
     "best_plan",
     "chip",
     "model",

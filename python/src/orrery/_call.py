@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+if hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled():
+    raise ImportError("orrery: free-threaded Python is not supported: run it with PYTHON_GIL=1, or an ordinary build")
 try:
     from orrery import _orrery
-except ImportError:  # a build folder is on the path
-    import _orrery  # type: ignore
+except ImportError as error:
+    try:
+        import _orrery  # type: ignore  # a build folder is on the path
+    except ImportError:
+        raise error from None
 
 _folder = os.path.dirname(os.path.realpath(_orrery.__file__))
 #: The program: the wheel's, or that of the build folder. Its catalogue stands beside it.

@@ -45,6 +45,7 @@ class Fields(Mapping):
         return type(self), (self._data,)
 
     def to_dict(self) -> dict[str, Any]:
+        """The object as a dictionary."""
         return self._data
 
 
@@ -83,6 +84,7 @@ class Row(Fields):
 _ROWS = (
     "layers",
     "points",
+    "configurations",
     "components",
     "runs",
     "top",
@@ -140,6 +142,7 @@ class Result:
         return self._text
 
     def to_dict(self) -> Any:
+        """The document as dictionaries and lists."""
         return self.data
 
     @property
@@ -226,11 +229,13 @@ class Result:
         return [_flat(row.to_dict()) for row in self.rows]
 
     def to_pandas(self) -> Any:
+        """The rows as a DataFrame of pandas."""
         import pandas  # type: ignore
 
         return pandas.DataFrame(self.to_rows())
 
     def to_arrow(self) -> Any:
+        """The rows as a table of pyarrow."""
         import pyarrow  # type: ignore
 
         return pyarrow.Table.from_pylist(_even(self.to_rows()))
@@ -291,14 +296,29 @@ class Chart:
         self.spec = spec
 
     def to_dict(self) -> dict[str, Any]:
+        """The specification."""
         return self.spec
 
     def save(self, path: str) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.spec, file, indent=1)
+        """As .json, the specification; as .svg or .png, a picture, where vl-convert-python is installed."""
+        suffix = str(path).rsplit(".", 1)[-1]
+        if suffix in ("svg", "png"):
+            import vl_convert  # type: ignore
+
+            picture = vl_convert.vega_to_svg(self.spec) if suffix == "svg" else vl_convert.vega_to_png(self.spec)
+            content = picture.encode() if isinstance(picture, str) else picture
+        elif suffix == "json":
+            content = json.dumps(self.spec, indent=1).encode()
+        else:
+            raise ValueError(f"save: path: a name that ends in .json, .svg or .png is expected, not {path}")
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def __repr__(self) -> str:
+        return "<a Vega chart>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"application/vnd.vega.v5+json": self.spec, "text/plain": "<a Vega chart>"}
+        return {"application/vnd.vega.v5+json": self.spec, "text/plain": repr(self)}
 
 
 def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -25,6 +25,14 @@ def _setting(value: Any) -> str:
     return str(value.__index__())
 
 
+def _whole(where: str, name: str, value: Any, least: int = 0) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{where}: {name}: a whole number is expected, not {value!r}")
+    if value.__index__() < least:
+        raise ValueError(f"{where}: {name}: at least {least} is expected, not {value}")
+    return value.__index__()
+
+
 class _Described:
     """What is described by a name of the catalogue, files or a text, and changed by settings."""
 
@@ -48,10 +56,12 @@ class _Described:
 
     @classmethod
     def from_file(cls, *paths: str | os.PathLike[str]) -> Any:
+        """What the files say; their paths are kept as absolute ones."""
         return cls(*(os.path.abspath(os.fsdecode(path)) for path in paths), _how="files" if len(paths) > 1 else "name")
 
     @classmethod
     def from_text(cls, text: str) -> Any:
+        """What a file with this text says."""
         if not isinstance(text, str):
             raise TypeError(f"{cls.__name__}.from_text: text is expected, not {type(text).__name__}")
         return cls(text, _how="text")
@@ -70,6 +80,8 @@ class _Described:
 
     def replace(self, path: str, value: Any) -> Any:
         """A copy with one field changed, named as `--set` names it."""
+        if not isinstance(path, str):
+            raise TypeError(f"{type(self).__name__}.replace: path: text is expected, not {type(path).__name__}")
         path = self._path(path)
         rest = tuple(each for each in self._settings if each[0] != path)
         return type(self)(*self._what, _how=self._how, _settings=(*rest, (path, _setting(value))))
@@ -150,12 +162,22 @@ class Chip(_Described):
         """
         if not isinstance(einsum, Einsum):
             raise TypeError(f"Chip.map: einsum: an Einsum is expected, not {type(einsum).__name__}")
-        names = objective.split(",") if isinstance(objective, str) else list(objective)
-        return self._prepared.map(einsum._prepared, names, time_limit, memory_bytes, threads)
+        names = objective.split(",") if isinstance(objective, str) else objective
+        if not isinstance(names, (list, tuple)) or any(not isinstance(name, str) for name in names):
+            raise TypeError(f"Chip.map: objective: names are expected, not {objective!r}")
+        if isinstance(time_limit, str) or not hasattr(time_limit, "__float__"):
+            raise TypeError(f"Chip.map: time_limit: a number of seconds is expected, not {time_limit!r}")
+        memory, count = (_whole("Chip.map", name, value) for name, value in
+                         (("memory_bytes", memory_bytes), ("threads", threads)))  # fmt: skip
+        return self._prepared.map(einsum._prepared, list(names), float(time_limit), memory, count)
 
     def evaluate(self, einsum: Einsum, mapping: Any) -> Any:
         """What a mapping costs; an InputError where it cannot run."""
+        if not isinstance(einsum, Einsum):
+            raise TypeError(f"Chip.evaluate: einsum: an Einsum is expected, not {type(einsum).__name__}")
         made = mapping._prepared if isinstance(mapping, Mapping) else mapping
+        if not isinstance(made, _orrery.Mapping):
+            raise TypeError(f"Chip.evaluate: mapping: a Mapping is expected, not {type(mapping).__name__}")
         return self._prepared.evaluate(einsum._prepared, made)
 
 
@@ -171,7 +193,8 @@ class Model(_Described):
 
     def block(self, *, seq: int, batch: int = 1) -> list[tuple[str, Einsum, int]]:
         """Operators of a block in prefill: (name, einsum, instances)."""
-        return [(name, Einsum._of(each), count) for name, each, count in self._prepared.block(batch, seq)]
+        sizes = (_whole("Model.block", name, value, 1) for name, value in (("batch", batch), ("seq", seq)))
+        return [(name, Einsum._of(each), count) for name, each, count in self._prepared.block(*sizes)]
 
 
 class System(_Described):
@@ -195,7 +218,8 @@ class Einsum:
 
     def __init__(self, name: str, bounds: Mappings[str, int], tensors: Sequence[tuple[Any, ...]]):
         """`tensors`: (name, coordinates, is_output, bits) each; a coordinate is a list of (dimension, coefficient)."""
-        self._set(_orrery.Einsum(name, list(bounds.items()), [tuple(each) for each in tensors]))
+        sizes = [(dimension, _whole("Einsum", dimension, bound, 1)) for dimension, bound in bounds.items()]
+        self._set(_orrery.Einsum(name, sizes, [tuple(each) for each in tensors]))
 
     def _set(self, made: Any) -> None:
         self._prepared = made
@@ -210,7 +234,8 @@ class Einsum:
     @classmethod
     def matmul(cls, name: str, m: int, k: int, n: int) -> Einsum:
         """Outputs[m][n] += Weights[k][m] * Inputs[k][n]; the dimensions are D, E and L."""
-        return cls._of(_orrery.matmul(name, m, k, n))
+        sizes = (_whole("Einsum.matmul", which, size, 1) for which, size in (("m", m), ("k", k), ("n", n)))
+        return cls._of(_orrery.matmul(name, *sizes))
 
     @property
     def name(self) -> str:
@@ -249,6 +274,8 @@ class Mapping:
     """How an einsum runs on a chip: of each storage, innermost first, loops in time and in space, and what it keeps."""
 
     def __init__(self, levels: Sequence[tuple[Any, ...]]):
+        if any(not isinstance(each, (list, tuple)) for each in levels):
+            raise TypeError("Mapping: levels: a list of levels is expected, each as `Mapping.levels` gives it")
         self._prepared = _orrery.Mapping([tuple(each) for each in levels])
 
     @property
@@ -283,6 +310,7 @@ class Plan:
         self.fields = {name: _orrery.checked_field(name, _setting(value)) for name, value in fields.items()}
 
     def replace(self, path: str, value: Any) -> Plan:
+        """A copy with one field changed."""
         changed = {"stack": self.stack, **self.fields, path: value}
         return Plan(**changed)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from orrery._call import _orrery, call
 from orrery._errors import InputError
 from orrery.results import Result
-from orrery.values import Chip, chip_path
+from orrery.values import Chip, Model, chip_path
 
 # What takes long to import is imported where it is needed.
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def options(*words: str) -> dict[str, Option]:
     """The options of a verb, by the names of keyword arguments."""
     found = {}
     for each in _orrery.describe(list(words))["options"]:
-        flag = each["names"][-1]
-        if not each["positional"] and flag.startswith("--"):
-            name = flag[2:].replace("-", "_")
-            found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
+        for flag in each["names"]:
+            if not each["positional"] and flag.startswith("--"):
+                name = flag[2:].replace("-", "_")
+                found[f"{name}_" if iskeyword(name) else name] = Option(flag, each["type"], each["text"])
     return found
 
 
@@ -160,13 +160,13 @@ def _finish(answer: Any, made: _Words, again: Callable[..., Result]) -> Result:
 def _named(
     verb: Sequence[str], positional: Sequence[Any], keywords: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Values take the place of the options that they are for; after a chip stands a model."""
+    """Values take the place of the options that they are for; after a chip stands a model, after that a system."""
     rest: list[Any] = []
     named = dict(keywords)
-    for each in positional:
+    for at, each in enumerate(positional):
         option = getattr(each, "option", "") if hasattr(each, "as_arguments") else ""
-        if isinstance(each, str) and "chip" in named and not rest and "model" not in named:
-            option = "model"
+        if isinstance(each, str) and at > 0 and isinstance(positional[at - 1], (Chip, Model)):
+            option = "model" if isinstance(positional[at - 1], Chip) else "system"
         if not option or option not in _known(verb, rest):
             rest.append(each)
         elif option in named:
