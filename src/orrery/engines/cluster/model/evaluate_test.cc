@@ -161,7 +161,14 @@ RC_GTEST_PROP(Evaluate, AnEvenPipelineEndsWhenItsSimulationDoes, (Training run))
   RC_PRE(run.model.layers >= run.plan.pp * run.plan.interleave);
   RC_PRE(run.model.layers / run.plan.pp % run.plan.interleave == 0);  // the simulation's chunks are equal
   RC_PRE(run.model.experts.every == 1 || run.model.experts.count == 0);
-  const Iteration it = evaluated_of_evaluate(run);
+  Iteration it = evaluated_of_evaluate(run);
+  if (folded(run.plan.schedule) && run.plan.pp > 1) {
+    // Event by event but for transfers, which are exact where all passes are equal alone.
+    it.boundary_s = 0;
+    const double end = makespan(simulate(it, run.plan)) + it.breakdown.pp_exposed + it.drain_s;
+    RC_ASSERT(std::abs(end - it.iteration_s) <= 1e-9 * it.iteration_s);
+    return;
+  }
   // Transfers count as waits; behind weight gradients that are longer than the other passes some of them vanish.
   const StageTimes& stage = it.first;
   RC_PRE(stage.weight_gradient <= std::min(stage.forward, stage.backward - stage.weight_gradient));
