@@ -82,7 +82,8 @@ View seen_by(const Kind& kind, const Plan& plan, const Waits& waits, const Outsi
     // Deferred weight gradients belong to no particular microbatch: each one is charged an equal part, a third of it in
     // the forward pass.
     const auto p = static_cast<double>(plan.pp);
-    const double turn = (work + view.bubble) / (m + (plan.schedule == Schedule::kZeroBubble ? p : p / 2) - 1);
+    const double filled = folded(plan.schedule) ? (p - 1) / 2 : (dual ? p / 2 : p) - 1;
+    const double turn = (work + view.bubble) / (m + filled);
     forward = turn / 3;
     backward = turn - forward;
     work = m * turn;
