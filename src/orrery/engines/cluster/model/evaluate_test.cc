@@ -483,6 +483,26 @@ TEST(Evaluate, ExpertsBehindGroupedProductsAndImbalanceTakeLongerAndNothingElseD
   EXPECT_GT(grouped, evaluated_of_evaluate(run).iteration_s);
 }
 
+// The products of each expert take what `grouped_fill` tokens more would: the same whatever the tokens.
+TEST(Evaluate, ProductsOfExpertsTakeTheTimeOfAFixedNumberOfTokensMore) {
+  Training run{gpt(32, 4096, 32), a100(1600), {}};
+  run.plan = {.gpus = 8, .global_batch = 64, .dp = 8};
+  run.model.experts = {.count = 16, .top_k = 2, .ffn = 4096};
+  run.plan.stack.host = 0;
+  const auto more = [&](base::Count micro_batch) {
+    run.plan.micro_batch = micro_batch;
+    run.plan.stack.grouped_fill = 0;
+    const double without = evaluated_of_evaluate(run).breakdown.forward;
+    run.plan.stack.grouped_fill = 512;
+    const double with = evaluated_of_evaluate(run).breakdown.forward;
+    return (with - without) / (8.0 / static_cast<double>(micro_batch)) / (without / 8.0);
+  };
+  // A microbatch of four sequences has 1,024 tokens for each expert, one of two 512.
+  const double two = more(2), four = more(4);
+  EXPECT_GT(two, 0.1);
+  EXPECT_NEAR(four / two, 1, 0.05);
+}
+
 // Transformer Engine issues the products of each expert by themselves: 64 on a rank are many, 8 a few, and a program of
 // its own is issued as a whole.
 TEST(Evaluate, ARankOfManyExpertsAndFewTokensWaitsForTheHostThatIssuesThemOneByOne) {
