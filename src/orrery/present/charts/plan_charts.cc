@@ -35,7 +35,8 @@ std::optional<cluster::Plan> pipelined(const Node& result) {
   if (!known || plan.pp < 2 || plan.interleave < 1 || plan.dp < 1 || plan.micro_batch < 1 || plan.global_batch < 1)
     return std::nullopt;
   const base::Count m = cluster::microbatches(plan);
-  if (static_cast<double>(plan.pp) * static_cast<double>(m) * static_cast<double>(plan.interleave) * 3 > kMostEvents)
+  if (static_cast<double>(plan.pp) * static_cast<double>(m) * static_cast<double>(cluster::chunks(plan)) * 3 >
+      kMostEvents)
     return std::nullopt;
   const bool one = plan.schedule == cluster::Schedule::kOneFOneB;
   if (plan.interleave > 1 && (!one || cluster::microbatch_group(plan) == 0)) return std::nullopt;
@@ -49,7 +50,9 @@ cluster::StageTimes stage_times(const Node& pipeline, const char* stage) {
   const Node* times = at(pipeline, stage);
   if (times == nullptr) return {};
   const auto seconds = [&](const char* key) { return std::max(0.0, number_at(*times, key).value_or(0)); };
-  return {seconds("forward_s"), seconds("backward_s"), seconds("weight_gradient_s"), seconds("apart_s")};
+  return {
+      seconds("forward_s"),        seconds("backward_s"),        seconds("weight_gradient_s"),       seconds("apart_s"),
+      seconds("second_forward_s"), seconds("second_backward_s"), seconds("second_weight_gradient_s")};
 }
 
 const char* work_name(cluster::Work work) {

@@ -177,9 +177,13 @@ Record<cluster::Iteration> pipeline() {
   const Record<StageTimes> stage = {
       {"forward_s", "Its forward pass.", &StageTimes::forward},
       {"backward_s", "Its backward pass, recomputation and weight gradients included.", &StageTimes::backward},
-      {"weight_gradient_s", "The part of it that is put off; 0 but for zero-bubble and DualPipe.",
+      {"weight_gradient_s", "The part of it that is put off, by schedules that do so; else 0.",
        &StageTimes::weight_gradient},
-      {"apart_s", "DualPipe: more, where the two passes do not go side by side.", &StageTimes::apart}};
+      {"apart_s", "DualPipe: more, where the two passes do not go side by side.", &StageTimes::apart},
+      {"second_forward_s", "Stages folded to a V: what of `forward_s` the second chunk takes; else 0.",
+       &StageTimes::second_forward},
+      {"second_backward_s", "The same of `backward_s`.", &StageTimes::second_backward},
+      {"second_weight_gradient_s", "The same of `weight_gradient_s`.", &StageTimes::second_weight_gradient}};
   return {{"first", "The first stage, on one microbatch.", &Iteration::first, stage},
           {"middle", "The stages between.", &Iteration::middle, stage},
           {"last", "The last stage.", &Iteration::last, stage},

@@ -114,8 +114,9 @@ void declare_plan(CommandLine& line, TrainRequest& request) {
   declare_degree(line, "cp", request.cp, "Context-parallel degree (ring attention)");
   declare_degree(line, "interleave", request.interleave,
                  "Chunks of layers per stage; searched with the degrees, else what is fastest and fits");
-  line.choice("--schedule", request.schedule, cluster::schedules(),
-              "gpipe, 1f1b, interleaved, zero-bubble, dualpipe; searched with the degrees, else 1f1b");
+  line.choice(
+      "--schedule", request.schedule, cluster::schedules(),
+      "gpipe, 1f1b, interleaved, zero-bubble, dualpipe, zb-v, v-half, v-min; searched with the degrees, else 1f1b");
   line.meant_each("--recompute", "NAME|MODULE[,MODULE]",
                   "none, selective, full, or Megatron-Core's modules; searched with the degrees, else none", true,
                   [&request](const std::string& name) { choose_recomputation(name, request); });

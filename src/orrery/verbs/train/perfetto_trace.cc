@@ -27,11 +27,11 @@ const char* colour(cluster::Work work) {
 }  // namespace
 
 base::Count trace_events(const cluster::Plan& plan) {
-  const base::Count all = plan.pp * cluster::microbatches(plan) * plan.interleave;
+  const base::Count all = plan.pp * cluster::microbatches(plan) * cluster::chunks(plan);
   // Few weight gradients are put off: by an accelerator r from the nearer end of the pipeline p - r - 1.
   if (plan.schedule == cluster::Schedule::kDualPipe)
     return 2 * all + plan.pp * (plan.pp - 1) - plan.pp / 2 * (plan.pp / 2 - 1);
-  return all * (plan.schedule == cluster::Schedule::kZeroBubble ? 3 : 2);
+  return all * (cluster::defers_weights(plan.schedule) ? 3 : 2);
 }
 
 std::string perfetto_trace(const TrainedModel& trained) {
@@ -48,7 +48,7 @@ std::string perfetto_trace(const TrainedModel& trained) {
     out += fmt::format(",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"name\":\"{} {}\",\"cname\":\"{}\",", event.stage,
                        letter(event.work), event.microbatch, colour(event.work));
     out += fmt::format("\"ts\":{:.3f},\"dur\":{:.3f}", event.start_s * 1e6, (event.end_s - event.start_s) * 1e6);
-    if (plan.interleave > 1 || plan.schedule == cluster::Schedule::kDualPipe)
+    if (cluster::chunks(plan) > 1 || plan.schedule == cluster::Schedule::kDualPipe)
       out += fmt::format(",\"args\":{{\"chunk\":{}}}", event.chunk);
     out += "}";
   }

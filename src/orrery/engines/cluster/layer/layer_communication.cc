@@ -56,7 +56,7 @@ void communicate(const LayerContext& c, double core, double tp, double ep, doubl
   const Plan& plan = c.plan;
   const Overlap& overlap = plan.overlap;
   const double contention = plan.stack.contention;
-  const bool deferred = plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe;
+  const bool deferred = defers_weights(plan.schedule);
   double window = pass.compute - (deferred ? pass.weight : 0);
   double core_window = std::min(core, window);
   const double before = core_window;

@@ -179,9 +179,12 @@ void expert_products(const LayerContext& c, const LayerKind& kind, Products& sum
   const base::Count local = mixture.count / c.plan.ep;
   const base::Count cut = expert_tp(c.plan);
   const base::Count rows = base::ceil_divide(base::ceil_divide(T * cut, c.plan.tp) * mixture.top_k, local);
-  // Of one expert there is nothing to group.
-  Products experts{c, sum.precision, false, expert_load(c.plan) / (local > 1 ? c.plan.stack.grouped_rate : 1)};
   const bool fused = c.plan.stack.fused_experts;
+  // Of one expert there is nothing to group. Of several that are issued one by one the products of each begin and end
+  // by themselves: with as many tokens as `grouped_fill` they take twice their time.
+  const double fill = fused ? 0 : c.plan.stack.grouped_fill / static_cast<double>(rows);
+  const double slower = local == 1 ? 1 : fill > 0 ? 1 + fill : 1 / c.plan.stack.grouped_rate;
+  Products experts{c, sum.precision, false, expert_load(c.plan) * slower};
   experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width, false, fused);
   experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut, fused);
   sum.add(experts);

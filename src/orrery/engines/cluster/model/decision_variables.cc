@@ -8,7 +8,8 @@
 namespace orrery::cluster {
 namespace {
 
-constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble, Schedule::kDualPipe};
+constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kGpipe, Schedule::kZeroBubble, Schedule::kDualPipe,
+                                   Schedule::kZbV,      Schedule::kVHalf, Schedule::kVMin};
 
 base::Count place_of(Schedule schedule) {
   base::Count place = 0;

@@ -43,8 +43,8 @@ inline constexpr base::Count kWholeShare = 1'000'000;
 // As of cluster::fields(plan).
 const char* name(Variable variable);
 
-// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble, dualpipe; of a truth 0 or 1, of a share
-// its millionths.
+// The choice as a number: of a schedule its place in 1f1b, gpipe, zero-bubble, dualpipe, zb-v, v-half, v-min; of a
+// truth 0 or 1, of a share its millionths.
 base::Count get(const Plan& plan, Variable variable);
 void set(Plan& plan, Variable variable, base::Count value);
 

@@ -78,11 +78,12 @@ View seen_by(const Kind& kind, const Plan& plan, const Waits& waits, const Outsi
   double forward = stage.forward, backward = stage.backward;
   double work = m * stage.tau();
   const bool dual = plan.schedule == Schedule::kDualPipe;
-  if (plan.schedule == Schedule::kZeroBubble || dual) {
+  if (defers_weights(plan.schedule)) {
     // Deferred weight gradients belong to no particular microbatch: each one is charged an equal part, a third of it in
     // the forward pass.
     const auto p = static_cast<double>(plan.pp);
-    const double turn = (work + view.bubble) / (m + (dual ? p / 2 : p) - 1);
+    const double filled = folded(plan.schedule) ? (p - 1) / 2 : (dual ? p / 2 : p) - 1;
+    const double turn = (work + view.bubble) / (m + filled);
     forward = turn / 3;
     backward = turn - forward;
     work = m * turn;
@@ -126,7 +127,8 @@ Utilisation utilisation(double model_flops_per_s, double hardware_flops_per_s, d
 }
 
 StageTimes times_of(const Stage& stage) {
-  return {stage.forward, stage.backward, stage.weight, stage.apart()};
+  return {stage.forward,        stage.backward,        stage.weight,       stage.apart(),
+          stage.second.forward, stage.second.backward, stage.second.weight};
 }
 
 }  // namespace

@@ -51,7 +51,10 @@ base::Fields fields(Stack& stack) {
       share_field("stack.stragglers", stack.stragglers,
                   "share of an iteration's work that replicas wait for each other, for each doubling of the nodes"),
       number_field("stack.grouped_rate", stack.grouped_rate, 0.01, 1,
-                   "share of the products' rate that experts' products reach"),
+                   "share of the products' rate that experts' products in one kernel reach"),
+      number_field("stack.grouped_fill", stack.grouped_fill, 0, 1e6,
+                   "tokens with which the products of experts that are issued one by one reach half of their rate; 0: "
+                   "one kernel"),
       number_field("stack.imbalance", stack.imbalance, 1, 100, "tokens of the fullest rank of experts over the mean"),
       truth_field("stack.node_copies", stack.node_copies,
                   "a token travels once to each node that holds any of its experts; false: once to each expert"),

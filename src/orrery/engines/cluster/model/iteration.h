@@ -50,8 +50,10 @@ struct Memory {
 struct StageTimes {
   double forward = 0;
   double backward = 0;         // recomputation, input and weight gradients together
-  double weight_gradient = 0;  // the part of `backward` that is deferred; zero-bubble and DualPipe only
+  double weight_gradient = 0;  // the part of `backward` that is deferred; schedules that put it off only
   double apart = 0;            // DualPipe: more, where the two passes do not go side by side
+  // Stages that are folded to a V: the part of the three that their second chunk takes.
+  double second_forward = 0, second_backward = 0, second_weight_gradient = 0;
 };
 
 struct Utilisation {

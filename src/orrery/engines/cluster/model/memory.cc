@@ -40,6 +40,7 @@
 #include "orrery/engines/cluster/layer/eager_experts.h"
 #include "orrery/engines/cluster/model/networks_again.h"
 #include "orrery/engines/cluster/pipeline/stages.h"
+#include "orrery/engines/cluster/pipeline/v_schedules.h"
 
 namespace orrery::cluster {
 namespace {
@@ -234,6 +235,7 @@ double held_microbatches(const Plan& plan, const Common& common, base::Count sta
   // Deferred weight gradients keep their activations: every stage holds as many as the first.
   if (plan.schedule == Schedule::kZeroBubble) return std::min(m, p);
   if (plan.schedule == Schedule::kDualPipe) return std::min(m, p + 1);  // of the two stages together
+  if (folded(plan.schedule)) return std::min(m, static_cast<double>(v_held(plan.schedule, plan.pp)));
   if (plan.interleave > 1) return std::min(m, ((v - 1) * common.group + 2 * behind - 1) / v);
   return std::min(m, behind);
 }
@@ -285,9 +287,9 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
     add(plan, model.kinds[model.last_kind], own, params);
   }
   if (holds(plan, stage, 0)) params.dense += (model.table + model.first_params) / t + model.positions;
-  if (!holds(plan, stage, plan.pp - 1)) return;
+  if (!holds(plan, stage, logits_stage(plan))) return;
   // The tied matrix stands on the first and on the last stage.
-  if (plan.pp > 1 || !model.logits.tied)
+  if (logits_stage(plan) > 0 || !model.logits.tied)
     params.dense += static_cast<double>(model.logits.outputs) * static_cast<double>(model.logits.width) / t;
   params.dense += model.last_params;
 }
@@ -417,7 +419,7 @@ void add_gathered(const Model& model, const Plan& plan, const StageSum& sum, con
   if (plan.stack.state_bytes == 0) return;
   const double gradient = plan.reduce_fp32 ? 4 : e;
   held.memory.buffers += gathered / 2 * gradient * (frozen ? params.adapters : whole - around);
-  const double logits = holds(plan, sum.stage, plan.pp - 1)
+  const double logits = holds(plan, sum.stage, logits_stage(plan))
                             ? std::min(around, static_cast<double>(model.logits.outputs) *
                                                    static_cast<double>(model.logits.width) / plan.tp)
                             : 0;
@@ -447,7 +449,7 @@ Held held_by(const Model& model, const Plan& plan, const Common& common, const S
   const auto share = [&](double elements) { return static_cast<double>(plan.micro_batch) * elements / plan.cp / u; };
   if (plan.pp > 1) memory.buffers += 4 * e * share(model.crossing);  // one in, one out, each way
   if (holds(plan, stage, 0) && model.dropout) memory.buffers += held * share(model.embedded);  // the embedding's mask
-  if (holds(plan, stage, plan.pp - 1) && model.logits.outputs > 0) out.loss = loss_bytes(model, plan);
+  if (holds(plan, stage, logits_stage(plan)) && model.logits.outputs > 0) out.loss = loss_bytes(model, plan);
   // Activations that recomputation restores, one layer at a time: those of the larger kind of layer, or the mean where
   // a stage has less than one.
   if (plan.recompute != Recompute::kNone) {

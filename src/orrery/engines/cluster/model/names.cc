@@ -8,7 +8,10 @@ const Names<PipelineChoice>& schedules() {
                                               {"1f1b", kOneFOneB},
                                               {"interleaved", kInterleaved},
                                               {"zero-bubble", kZeroBubble},
-                                              {"dualpipe", kDualPipe}};
+                                              {"dualpipe", kDualPipe},
+                                              {"zb-v", kZbV},
+                                              {"v-half", kVHalf},
+                                              {"v-min", kVMin}};
   return names;
 }
 
@@ -16,12 +19,18 @@ PipelineChoice schedule_of(const Plan& plan) {
   if (plan.schedule == Schedule::kGpipe) return PipelineChoice::kGpipe;
   if (plan.schedule == Schedule::kZeroBubble) return PipelineChoice::kZeroBubble;
   if (plan.schedule == Schedule::kDualPipe) return PipelineChoice::kDualPipe;
+  if (plan.schedule == Schedule::kZbV) return PipelineChoice::kZbV;
+  if (plan.schedule == Schedule::kVHalf) return PipelineChoice::kVHalf;
+  if (plan.schedule == Schedule::kVMin) return PipelineChoice::kVMin;
   return plan.interleave > 1 ? PipelineChoice::kInterleaved : PipelineChoice::kOneFOneB;
 }
 
 Schedule schedule_of(PipelineChoice choice) {
   if (choice == PipelineChoice::kGpipe) return Schedule::kGpipe;
   if (choice == PipelineChoice::kDualPipe) return Schedule::kDualPipe;
+  if (choice == PipelineChoice::kZbV) return Schedule::kZbV;
+  if (choice == PipelineChoice::kVHalf) return Schedule::kVHalf;
+  if (choice == PipelineChoice::kVMin) return Schedule::kVMin;
   return choice == PipelineChoice::kZeroBubble ? Schedule::kZeroBubble : Schedule::kOneFOneB;
 }
 

@@ -12,7 +12,7 @@
 namespace orrery::cluster {
 
 // A schedule as users name it: interleaving is 1F1B with several chunks per stage.
-enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble, kDualPipe };
+enum class PipelineChoice { kGpipe, kOneFOneB, kInterleaved, kZeroBubble, kDualPipe, kZbV, kVHalf, kVMin };
 
 PipelineChoice schedule_of(const Plan& plan);
 Schedule schedule_of(PipelineChoice choice);

@@ -1,9 +1,10 @@
-// A boundary between stages is crossed 2 (m v + p - 1) times: a rank sends its 1/t of the tensor, the receivers gather
-// it among themselves (Megatron-LM's scatter-gather, Narayanan 2021, sec. 4.1); without that every rank sends the whole
-// tensor, which all of its group have. A microbatch costs every stage one exchange with either neighbour, an activation
-// one way while a gradient goes the other way; where messages are not paired, all but the end stages of a pipeline wait
-// for four of them, one after the other. At the end gradients are added over the replicas, experts' over fewer of them,
-// and the tied embedding's between first and last stage.
+// A boundary between stages is crossed 2 (m v + p - 1) times, or as v_schedules.h says where stages are folded to a V:
+// a rank sends its 1/t of the tensor, the receivers gather it among themselves (Megatron-LM's scatter-gather, Narayanan
+// 2021, sec. 4.1); without that every rank sends the whole tensor, which all of its group have. A microbatch costs
+// every stage one exchange with either neighbour, an activation one way while a gradient goes the other way; where
+// messages are not paired, all but the end stages of a pipeline wait for four of them, one after the other. At the end
+// gradients are added over the replicas, experts' over fewer of them, and the tied embedding's between first and last
+// stage.
 //
 // ZeRO (arXiv 1910.02054): stage 1 scatters gradients and gathers weights once, the volume of an all-reduce; stage 2
 // keeps no whole gradients and scatters them every microbatch; stage 3 keeps no whole weights and gathers them for
@@ -13,6 +14,7 @@
 #include <algorithm>
 
 #include "orrery/describe/collective/collective.h"
+#include "orrery/engines/cluster/pipeline/v_schedules.h"
 
 namespace orrery::cluster {
 namespace {
@@ -37,7 +39,7 @@ double boundary(const LayerContext& c) {
 // Seconds to add the gradients of the matrix that embedding and logits share, on the first and the last stage.
 double tied_embedding(const LayerContext& c) {
   const Plan& plan = c.plan;
-  if (!c.model.logits.tied || c.model.table == 0 || plan.lora_rank > 0) return 0;
+  if (!c.model.logits.tied || logits_stage(plan) == 0 || c.model.table == 0 || plan.lora_rank > 0) return 0;
   const auto apart = static_cast<int>(stage_stride(plan) * (plan.pp - 1));
   return collective::seconds(Operation::kAllReduce, c.system.fabric, collective::place(c.system.fabric, 2, apart),
                              c.element * c.model.table / plan.tp);
@@ -134,8 +136,8 @@ Outside outside(const LayerContext& c, const StageParameters& fullest) {
   if (plan.pp > 1) {
     result.crossing = boundary(c);
     const double each = plan.paired_messages || plan.pp == 2 ? 2 : 4;
-    result.steady = each * m * static_cast<double>(plan.interleave);
-    result.ends = 2 * (plan.pp - 1.0);
+    result.steady = each * m * static_cast<double>(chunks(plan));
+    result.ends = folded(plan.schedule) ? v_crossings(plan.schedule, plan.pp, microbatches(plan)) : 2 * (plan.pp - 1.0);
     result.embedding = tied_embedding(c);
   }
   const bool frozen = plan.lora_rank > 0;

@@ -331,9 +331,10 @@ constexpr std::array kPlan = {
          [](const Question& q) {
            // The longest stages have equal chunks; Llama 3's first and last have one layer less, so that two of its
            // 128 chunks, of 126 layers, hold the embedding and the head alone. No other chunk is empty.
-           const Count empty = q.plan.interleave > 1 ? q.plan.pp * q.plan.interleave - q.model.layers : 0;
-           return q.plan.pp > q.model.layers || longest_stage(q) < q.plan.interleave || empty > 2 ||
-                  (q.model.shares_weights && q.plan.pp > 1);
+           const Count wanted = q.plan.pp * chunks(q.plan);
+           const Count empty = chunks(q.plan) > 1 ? wanted - q.model.layers : 0;
+           return q.plan.pp > q.model.layers || longest_stage(q) < chunks(q.plan) ||
+                  empty > (folded(q.plan.schedule) ? 0 : 2) || (q.model.shares_weights && q.plan.pp > 1);
          },
          [](const Question& q, base::Diagnostics& found, const char* code) {
            if (q.model.shares_weights && q.plan.pp > 1) {
@@ -344,11 +345,12 @@ constexpr std::array kPlan = {
              return;
            }
            const Count longest = longest_stage(q);
-           const Count chunks = q.plan.pp * q.plan.interleave;
            {
              found
-                 .error(code, fmt::format("{} layers do not fill pp {} x interleave {} = {} chunks", q.model.layers,
-                                          q.plan.pp, q.plan.interleave, chunks))
+                 .error(code, fmt::format("{} layers do not fill pp {} x {} = {} chunks", q.model.layers, q.plan.pp,
+                                          folded(q.plan.schedule) ? std::string("2 of a V")
+                                                                  : fmt::format("interleave {}", q.plan.interleave),
+                                          q.plan.pp * chunks(q.plan)))
                  .note(fmt::format("the longest stage has {} layers", longest));
              return;
            }

@@ -17,7 +17,20 @@ enum class Schedule {
   kOneFOneB,    // 1F1B; with Plan::interleave > 1 Megatron's interleaved form
   kZeroBubble,  // ZB-H1: weight gradients fill the drain (arXiv 2401.10241)
   kDualPipe,    // microbatches from both ends, forward beside backward passes (arXiv 2412.19437)
+  kZbV,         // two chunks a stage, folded to a V, weight gradients apart (arXiv 2401.10241, sec. 6)
+  kVHalf,       // the same with half of 1F1B's activations (arXiv 2405.15362)
+  kVMin,        // with a third of them
 };
+
+// Whether stages are folded to a V: each has two chunks, the first of them those nearest to both ends of the model.
+inline bool folded(Schedule schedule) {
+  return schedule == Schedule::kZbV || schedule == Schedule::kVHalf || schedule == Schedule::kVMin;
+}
+
+// Whether weight gradients are put off.
+inline bool defers_weights(Schedule schedule) {
+  return schedule == Schedule::kZeroBubble || schedule == Schedule::kDualPipe || folded(schedule);
+}
 
 // Degrees on the network, innermost first; tensor parallelism is the innermost always.
 enum class Order { kCpDpPp, kCpPpDp, kDpCpPp, kDpPpCp, kPpCpDp, kPpDpCp };
@@ -86,6 +99,16 @@ inline base::Count expert_tp(const Plan& plan) {
   if (plan.expert_tp > 0) return plan.expert_tp;
   const bool whole = plan.stack.whole_experts || plan.dp * plan.cp % plan.ep != 0;
   return whole && plan.ep > 1 && plan.tp * plan.dp * plan.cp % plan.ep == 0 ? 1 : plan.tp;
+}
+
+// Chunks of layers that a stage has.
+inline base::Count chunks(const Plan& plan) {
+  return folded(plan.schedule) && plan.pp > 1 ? 2 : plan.interleave;
+}
+
+// The stage that has the logits.
+inline base::Count logits_stage(const Plan& plan) {
+  return folded(plan.schedule) ? 0 : plan.pp - 1;
 }
 
 // Stages of which an accelerator has the weights: two where a pipeline runs in both directions. So many accelerators of

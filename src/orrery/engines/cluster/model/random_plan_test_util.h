@@ -42,7 +42,8 @@ inline Training random_run() {
   plan.dp = power(4);
   plan.micro_batch = power(2);
   plan.order = static_cast<Order>(*rc::gen::inRange(0, 6));
-  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble, Schedule::kDualPipe);
+  plan.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZeroBubble, Schedule::kDualPipe,
+                                    Schedule::kZbV, Schedule::kVHalf, Schedule::kVMin);
   const bool dual = plan.schedule == Schedule::kDualPipe;
   if (dual) plan.pp += plan.pp % 2;
   if (plan.schedule == Schedule::kOneFOneB && plan.pp > 1) plan.interleave = *rc::gen::inRange<base::Count>(1, 4);
@@ -68,6 +69,7 @@ inline Training random_run() {
         plan.pp * plan.interleave * *rc::gen::inRange<base::Count>(1, 5) - *rc::gen::inRange<base::Count>(0, plan.pp);
     layers = std::max(layers, plan.pp * plan.interleave - 2);
   }
+  if (folded(plan.schedule)) layers += plan.pp;  // two chunks at least
   model = gpt(heads, heads * 64 * power(1), layers, *rc::gen::element<base::Count>(0, 32000, 50257), 1024 * power(3));
   model.gated = *rc::gen::arbitrary<bool>();
   model.biases = *rc::gen::arbitrary<bool>();

@@ -53,7 +53,8 @@ struct Stack {
   double host = 1;           // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
   double contention = 0;     // seconds that computation loses for each second of communication beside it
   double stragglers = 0;     // share of an iteration's work that replicas wait, for each doubling of the nodes
-  double grouped_rate = 1;   // share of the products' rate that experts' products reach
+  double grouped_rate = 1;   // share of the products' rate that experts' products in one kernel reach
+  double grouped_fill = 0;   // tokens with which those of an expert issued by itself reach half; 0: one kernel
   double imbalance = 1;      // tokens of the fullest rank of experts over the mean
   bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision

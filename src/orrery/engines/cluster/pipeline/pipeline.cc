@@ -8,6 +8,8 @@
 //   GPipe, 1F1B        m tau_i + (sum of the others' tau) / v      (Narayanan 2021, sec. 2.2)
 //   zero-bubble (H1)   the longest way through the events that meets stage i; where all stages are equal
 //                      m (F + B + W) + (p - 1) (F + B - min(F, B, W)), of which arXiv 2401.10241 has W <= F, B
+//   ZB-V, V-Half, V-Min   event by event (v_schedules.h): stages have two chunks each, and the first has both ends of
+//                      the model; a layer more or less is half of either chunk
 //   DualPipe           m F&B + (p/2 - 1) (F&B + B - 3 W) + (p + 1) (F + B - F&B)
 //                      = (m - p/2 - 2) F&B + (p + 1) F + 3 B + 3 (p/2 - 1) I
 //
@@ -27,8 +29,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "orrery/engines/cluster/pipeline/stages.h"
+#include "orrery/engines/cluster/pipeline/v_schedules.h"
 
 namespace orrery::cluster {
 namespace {
@@ -63,6 +67,42 @@ void finish(bool split, bool dual, Stage& stage) {
 void add(const PassPair& more, double times, PassPair& sum) {
   sum.forward.add(more.forward, times);
   sum.backward.add(more.backward, times);
+}
+
+// Of a stage folded to a V, which has its layers' passes: either chunk has half of these, the first `down` and the
+// second `up` besides.
+void finish_folded(const PassPair& down, const PassPair& up, Stage& stage) {
+  Stage first, second;
+  add(stage.passes, 0.5, first.passes);
+  add(stage.passes, 0.5, second.passes);
+  add(down, 1, first.passes);
+  add(up, 1, second.passes);
+  finish(true, false, first);
+  finish(true, false, second);
+  add(down, 1, stage.passes);
+  add(up, 1, stage.passes);
+  stage.forward = first.forward + second.forward;
+  stage.backward = first.backward + second.backward;
+  stage.weight = first.weight + second.weight;
+  stage.second = {second.forward, second.backward, second.weight};
+}
+
+// Seconds of all microbatches on stages folded to a V. Of a last one that is smaller the slowest stage saves its part.
+double folded_seconds(const Plan& plan, const Pipeline& pipe) {
+  std::vector<VWork> stages(static_cast<std::size_t>(plan.pp));
+  double slowest = 0;
+  for (const Kind& kind : pipe) {
+    if (kind.count == 0) continue;
+    const Stage& s = kind.stage;
+    slowest = std::max(slowest, s.tau());
+    const VWork work = {
+        {s.forward - s.second.forward, s.input() - (s.second.backward - s.second.weight), s.weight - s.second.weight},
+        {s.second.forward, s.second.backward - s.second.weight, s.second.weight}};
+    std::fill(stages.begin() + static_cast<std::ptrdiff_t>(kind.front),
+              stages.begin() + static_cast<std::ptrdiff_t>(kind.back) + 1, work);
+  }
+  const base::Count m = microbatches(plan);
+  return v_seconds(stages, m, plan.schedule) - (static_cast<double>(m) - whole_microbatches(plan)) * slowest;
 }
 
 // From the first forward to the end of a zero-bubble pipeline, as far as stages of `kind` determine it: the longest of
@@ -132,7 +172,8 @@ Pipeline pipeline(const LayerContext& context) {
   const Model& model = context.model;
   const base::Count p = context.plan.pp;
   const bool dual = context.plan.schedule == Schedule::kDualPipe;
-  const bool split = context.plan.schedule == Schedule::kZeroBubble || dual;
+  const bool split = defers_weights(context.plan.schedule);
+  const bool v = folded(context.plan.schedule) && p > 1;
   // The first stage, one of the longer and one of the shorter ones between, the last one.
   const std::array<base::Count, 4> stages = {0, 1, p - 2, p - 1};
   const StageLayers layers(model.layers, p);
@@ -151,14 +192,26 @@ Pipeline pipeline(const LayerContext& context) {
     for (std::size_t i = 0; i < stages.size(); ++i)
       if (stands[i]) add(further, own, sum(i));
   }
-  add(embedding_passes(context), 1, sum(0));
-  add(logits_passes(context), 1, sum(p == 1 ? 0 : 3));
+  const PassPair embedding = embedding_passes(context), logits = logits_passes(context);
+  if (!v) {
+    add(embedding, 1, sum(0));
+    add(logits, 1, sum(p == 1 ? 0 : 3));
+  }
 
   if (dual && p > 1) {
     fold(longer, p, result);
     return result;
   }
-  finish(split, dual, result[0].stage);
+  if (v)
+    finish_folded(embedding, logits, result[0].stage);
+  else
+    finish(split, dual, result[0].stage);
+  const auto end_of = [&](Kind& kind) {
+    if (v)
+      finish_folded({}, {}, kind.stage);
+    else
+      finish(split, false, kind.stage);
+  };
   result[0].count = 1;
   if (p == 1) return result;
   const auto between = [&](Kind& kind, double count, double front) {
@@ -167,14 +220,14 @@ Pipeline pipeline(const LayerContext& context) {
   if (p > 2) {
     // The longer stages between come first.
     const auto border = static_cast<double>(longer);
-    finish(split, false, result[1].stage);
+    end_of(result[1]);
     between(result[1], border, 1);
     if (stands[2]) {
-      finish(split, false, result[2].stage);
+      end_of(result[2]);
       between(result[2], static_cast<double>(p - 2) - border, border + 1);
     }
   }
-  finish(split, false, result[3].stage);
+  end_of(result[3]);
   between(result[3], 1, static_cast<double>(p - 1));
   return result;
 }
@@ -193,6 +246,10 @@ double longest_chunk(const Model& model, const Plan& plan) {
 Waits::Waits(const Model& model, const Plan& plan, const Pipeline& pipe)
     : plan_(plan), pipe_(pipe), m_(whole_microbatches(plan)), p_(static_cast<double>(plan.pp)) {
   if (plan.pp == 1 || plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe) return;
+  if (folded(plan.schedule)) {
+    all_ = folded_seconds(plan, pipe);
+    return;
+  }
   if (plan.interleave > 1) {
     group_ = static_cast<double>(microbatch_group(plan));
     refill_ = std::max(0.0, p_ - group_) * (1 - 1 / static_cast<double>(plan.interleave));
@@ -204,6 +261,7 @@ Waits::Waits(const Model& model, const Plan& plan, const Pipeline& pipe)
 double Waits::of(const Kind& kind) const {
   if (plan_.pp == 1) return 0;
   const double own = kind.stage.tau();
+  if (folded(plan_.schedule)) return std::max(0.0, all_ - m_ * own);
   if (plan_.schedule == Schedule::kZeroBubble)
     return std::max(0.0, zero_bubble_seconds(pipe_, kind, m_, p_) - m_ * own);
   if (plan_.schedule == Schedule::kDualPipe) {

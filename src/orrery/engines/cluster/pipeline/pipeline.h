@@ -16,7 +16,11 @@ struct Stage {
   PassPair passes;
   double forward = 0, backward = 0;
   double weight = 0;  // the part of `backward` that zero-bubble schedules defer
-  double pair = 0;    // DualPipe: a forward beside a backward pass, which take longer apart; else 0
+  struct Part {
+    double forward = 0, backward = 0, weight = 0;
+  };
+  Part second;      // folded to a V: what of these its second chunk takes
+  double pair = 0;  // DualPipe: a forward beside a backward pass, which take longer apart; else 0
 
   double tau() const { return pair > 0 ? pair : forward + backward; }
   double input() const { return backward - weight; }
@@ -53,7 +57,7 @@ class Waits {
   double group_ = 0;
   double refill_ = 0;  // turns that a group smaller than the pipeline waits
   double chunk_ = 1;   // share of a stage's layers in its longest chunk
-  double all_ = 0;     // a microbatch's seconds in all stages
+  double all_ = 0;     // a microbatch's seconds in all stages; of stages folded to a V all seconds of all microbatches
 };
 
 // The same of one kind alone.

@@ -7,7 +7,7 @@
 //                in groups of p microbatches, or of as many as the software has  (Narayanan 2021, sec. 2.2)
 //   zero-bubble  as 1F1B, and W of the i-th microbatch before follows each B; the
 //                W that remain come last                                         (ZB-H1, arXiv 2401.10241)
-//   DualPipe     dualpipe.h
+//   DualPipe     dualpipe.h; ZB-V, V-Half, V-Min: v_schedules.h
 //
 // Cost: linear in the events for every sweep over the stages, and each sweep completes at least one event; in practice
 // a few sweeps per microbatch.
@@ -18,6 +18,7 @@
 
 #include "orrery/base/diagnostics/check.h"
 #include "orrery/engines/cluster/pipeline/dualpipe.h"
+#include "orrery/engines/cluster/pipeline/v_schedules.h"
 
 namespace orrery::cluster {
 namespace {
@@ -146,18 +147,34 @@ std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, Count mic
                                  Schedule schedule, double boundary_s, Count group) {
   if (stages.empty() || microbatches < 1) return {};
   if (schedule == Schedule::kDualPipe) return simulate_dualpipe(stages, microbatches, boundary_s);
+  if (folded(schedule) && stages.size() > 1) {
+    std::vector<VWork> halves;
+    for (const StageWork& stage : stages) {
+      const StageWork half = {stage.forward / 2, stage.backward / 2, stage.weight_gradient / 2};
+      halves.push_back({half, half});
+    }
+    return simulate_v(halves, microbatches, schedule, boundary_s);
+  }
+  if (folded(schedule)) schedule = Schedule::kZeroBubble;  // of one stage the same
   if (group == 0) group = static_cast<Count>(stages.size());
   return ScheduleSimulation(stages, microbatches, interleave, group, schedule, boundary_s).run();
 }
 
 std::vector<StageEvent> simulate(const Iteration& iteration, const Plan& plan) {
-  const bool split = plan.schedule == Schedule::kZeroBubble || plan.schedule == Schedule::kDualPipe;
+  const bool split = defers_weights(plan.schedule);
   std::vector<StageWork> stages;
+  std::vector<VWork> halves;
   for (Count i = 0; i < plan.pp; ++i) {
     const StageTimes& times = i == 0 ? iteration.first : i == plan.pp - 1 ? iteration.last : iteration.middle;
     const double weight = split ? times.weight_gradient : 0;
     stages.push_back({times.forward, times.backward - weight, weight, times.apart});
+    const StageWork up = {times.second_forward, times.second_backward - times.second_weight_gradient,
+                          times.second_weight_gradient};
+    const StageWork& both = stages.back();
+    halves.push_back({{both.forward - up.forward, both.backward - up.backward, weight - up.weight_gradient}, up});
   }
+  if (folded(plan.schedule) && plan.pp > 1)
+    return simulate_v(halves, microbatches(plan), plan.schedule, iteration.boundary_s);
   const Count group = plan.interleave > 1 ? microbatch_group(plan) : 0;
   return simulate(stages, microbatches(plan), plan.interleave, plan.schedule, iteration.boundary_s, group);
 }

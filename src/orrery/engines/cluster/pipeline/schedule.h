@@ -24,16 +24,16 @@ struct StageEvent {
 // Seconds of one stage's work on one microbatch, all its chunks together.
 struct StageWork {
   double forward = 0;
-  double backward = 0;         // zero-bubble: with respect to inputs only
-  double weight_gradient = 0;  // zero-bubble and DualPipe only
+  double backward = 0;         // of these with respect to inputs only
+  double weight_gradient = 0;  // schedules that put it off only
   double apart = 0;            // DualPipe: more, where forward and backward pass do not go side by side
 };
 
 // Every event of one iteration's pipeline, ordered by start, then stage. A stage spends `boundary_s` on the transfer of
 // every forward and backward event, inside the event and before its work. At most stages x microbatches x interleave x
 // 3 events. The plan must be possible(): interleaving needs 1F1B, zero-bubble as many microbatches as stages, DualPipe
-// (dualpipe.h) an even number of either and two microbatches for each stage. `group` microbatches go through a chunk of
-// an interleaved stage in a row; 0: as many as there are stages.
+// (dualpipe.h) an even number of either and two microbatches for each stage; stages folded to a V have two equal
+// chunks. `group` microbatches go through a chunk of an interleaved stage in a row; 0: as many as there are stages.
 std::vector<StageEvent> simulate(const std::vector<StageWork>& stages, base::Count microbatches, base::Count interleave,
                                  Schedule schedule, double boundary_s = 0, base::Count group = 0);
 

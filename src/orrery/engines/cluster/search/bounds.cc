@@ -129,9 +129,10 @@ double late_share(const System& system, const Plan& plan) {
 
 double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe, double late) {
   const double m = whole_microbatches(plan) * (1 + late);
+  const Waits waits(model, plan, pipe);
   double longest = 0;
   for (const Kind& kind : pipe)
-    if (kind.count > 0) longest = std::max(longest, m * kind.stage.tau() + waiting(model, plan, pipe, kind));
+    if (kind.count > 0) longest = std::max(longest, m * kind.stage.tau() + waits.of(kind));
   return longest;
 }
 
@@ -178,15 +179,18 @@ double turns_memory_bound(const Model& model, const Plan& plan) {
   return bytes.in_use() - bytes.weights + sharded;
 }
 
-double memory_bound(const Model& model, const Plan& plan) {
+double memory_bound(const Model& model, const Plan& plan, Schedule lightest) {
   Plan least = plan;
   least.schedule = Schedule::kOneFOneB;
   least.interleave = 1;
-  const double kept = turns_memory_bound(model, least);
-  if (plan.schedule != Schedule::kDualPipe) return kept;
-  // Its pairs of stages can be emptier than the fullest stage of others.
-  least.schedule = plan.schedule;
-  return std::min(kept, turns_memory_bound(model, least));
+  double kept = turns_memory_bound(model, least);
+  // DualPipe's pairs of stages can be emptier than the fullest stage of others; V-Half and V-Min hold less than 1F1B.
+  for (const Schedule odd : {plan.schedule, lightest}) {
+    if (odd != Schedule::kDualPipe && !folded(odd)) continue;
+    least.schedule = odd;
+    kept = std::min(kept, turns_memory_bound(model, least));
+  }
+  return kept;
 }
 
 Bytes bytes_of(const Model& model, const System& system, const Plan& plan) {

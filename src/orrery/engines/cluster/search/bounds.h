@@ -60,8 +60,8 @@ double whole_seconds(const Model& model, const System& system, const Plan& plan,
 double whole_seconds_alone(const Model& model, const System& system, const Plan& plan,
                            const machine::OperatorModel& operators);
 
-// The stages of `plan`; pp, over how many tensor ranks an expert is cut, whether weight gradients are deferred, and its
-// reach count as well.
+// The stages of `plan`; pp, over how many tensor ranks an expert is cut, whether weight gradients are deferred or
+// stages folded, and its reach count as well.
 Pipeline stages_of(const Model& model, const System& system, const Plan& plan, const machine::OperatorModel& operators);
 
 // Of its work, the share that a stage waits for the slowest of its replicas.
@@ -78,8 +78,8 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators);
 
 // The fewest bytes, whatever is sharded and in whatever turns microbatches come, at this and any smaller dp, and where
-// no more is offloaded than by `plan`.
-double memory_bound(const Model& model, const Plan& plan);
+// no more is offloaded than by `plan`; among the turns may be `plan`'s and `lightest`.
+double memory_bound(const Model& model, const Plan& plan, Schedule lightest = Schedule::kOneFOneB);
 // The same of its own schedule and chunks.
 double turns_memory_bound(const Model& model, const Plan& plan);
 

@@ -26,8 +26,7 @@ Groups::Groups(const Question& question, const base::Budget& budget, int threads
     : q_(question), budget_(budget), threads_(threads), first_(question.domain.first()) {
   const Domain& domain = q_.domain;
   for (const Count order : domain.orders()) orders_.push_back(static_cast<Order>(order));
-  for (std::size_t p = 0; p < domain.pp().size(); ++p)
-    for (const Turns& turns : domain.turns(p)) dual_ = dual_ || turns.schedule == Schedule::kDualPipe;
+  for (std::size_t p = 0; p < domain.pp().size(); ++p) dual_ = dual_ || domain.odd_turns(p).dual;
   bytes_first_ = q_.metrics.front() == Metric::kMemory;
 }
 
@@ -74,7 +73,7 @@ double Groups::fewest_bytes(Plan plan, std::size_t batch, double enough) const {
     if (replica > domain.space().most_gpus || domain.turns(p).empty()) continue;
     plan.dp = std::max<Count>(1, std::min(domain.space().most_gpus / replica, sequences));
     plan.gpus = replica * plan.dp;
-    fewest = std::min(fewest, memory_bound(q_.model, plan));
+    fewest = std::min(fewest, memory_bound(q_.model, plan, domain.odd_turns(p).lightest));
   }
   return fewest;
 }

@@ -80,7 +80,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   given(Variable::kCp, {1, 2}, 3);
   given(Variable::kEp, {1, 1, 2, 4}, 8);
   given(Variable::kMicroBatch, {1, 1, 2, 3}, 3);
-  given(Variable::kSchedule, {0, 1, 2, 3}, 3);
+  given(Variable::kSchedule, {0, 1, 2, 3, 4, 5, 6}, 3);
   given(Variable::kInterleave, {1, 1, 2, 3}, 6);
   given(Variable::kRecompute, {0, 1, 2}, 3);
   given(Variable::kSequenceParallel, {0, 1}, 4);
@@ -203,7 +203,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
               for (plan.micro_batch = 1; plan.micro_batch * plan.dp <= batch; ++plan.micro_batch) {
                 if (!allowed(Variable::kEp, plan.ep) || !allowed(Variable::kMicroBatch, plan.micro_batch)) continue;
                 if (space.open(Variable::kMicroBatch) && batch % (plan.dp * plan.micro_batch) != 0) continue;
-                for (base::Count turns = 0; turns < 4; ++turns)
+                for (base::Count turns = 0; turns < 7; ++turns)
                   for (plan.interleave = 1; plan.interleave <= std::max<base::Count>(3, model.layers);
                        ++plan.interleave) {
                     if (!allowed(Variable::kSchedule, turns) || !allowed(Variable::kInterleave, plan.interleave))

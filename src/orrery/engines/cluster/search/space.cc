@@ -80,6 +80,17 @@ Values without(Values values, Count value, bool left_out) {
   return values;
 }
 
+OddTurns odd_among(const std::vector<Turns>& turns) {
+  OddTurns odd;
+  for (const Turns& each : turns) {
+    odd.dual = odd.dual || each.schedule == Schedule::kDualPipe;
+    odd.folded = odd.folded || folded(each.schedule);
+    if (each.schedule == Schedule::kVMin || (each.schedule == Schedule::kVHalf && odd.lightest != Schedule::kVMin))
+      odd.lightest = each.schedule;
+  }
+  return odd;
+}
+
 }  // namespace
 
 Features given_features(const Space& space) {
@@ -98,8 +109,8 @@ Domain::Domain(const Model& model, const System& system, Space space)
       system_(&system),
       space_(std::move(space)),
       lacking_(space_.base.stack.lacks & ~space_.waived),
-      turn_features_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe",
-                            "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
+      turn_features_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe", "zb_v",
+                            "v_half", "v_min", "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
       tail_features_(these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
                             "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
       hybrid_sharding_(feature("hybrid_sharding")) {
@@ -137,7 +148,10 @@ Domain::Domain(const Model& model, const System& system, Space space)
   orders_ = given_or(space_.of(Variable::kOrder),
                      lacks("any_order") ? without({0, 1}, 1, lacks("stages_inside_replicas"))
                                         : without({0, 1, 2, 3, 4, 5}, 1, lacks("stages_inside_replicas")));
-  for (const Count pp : pp_) turns_.push_back(turns_of(pp));
+  for (const Count pp : pp_) {
+    turns_.push_back(turns_of(pp));
+    odd_turns_.push_back(odd_among(turns_.back()));
+  }
 }
 
 Values Domain::expert_tp(Count tp) const {
@@ -190,7 +204,7 @@ void Domain::offload_all(Plan& plan) const {
 
 std::vector<Turns> Domain::turns_of(Count pp) const {
   // DualPipe folds its stages in pairs.
-  const Values all = pp > 1 ? without({0, 1, 2, 3}, 3, pp % 2 != 0) : Values{0};
+  const Values all = pp > 1 ? without({0, 1, 2, 3, 4, 5, 6}, 3, pp % 2 != 0) : Values{0};
   const Values schedules = given_or(space_.of(Variable::kSchedule), all);
   std::vector<Turns> turns;
   for (const Count each : schedules) {

@@ -55,6 +55,12 @@ struct Turns {
   base::Count interleave = 1;
 };
 
+// Which of some turns are bounded by more than 1F1B's.
+struct OddTurns {
+  bool dual = false, folded = false;        // whether any are DualPipe, folded to a V
+  Schedule lightest = Schedule::kOneFOneB;  // that which holds the fewest activations
+};
+
 // The space with the values of its variables told. Borrows model and system.
 class Domain {
  public:
@@ -87,6 +93,7 @@ class Domain {
   void offload_all(Plan& plan) const;
   // Of all stages alike; which of them the microbatches allow is for possible() to say.
   const std::vector<Turns>& turns(std::size_t pp_index) const { return turns_[pp_index]; }
+  const OddTurns& odd_turns(std::size_t pp_index) const { return odd_turns_[pp_index]; }
 
   // Whether the plan obeys all rules, and its software can run it.
   bool allowed(const Plan& plan) const {
@@ -119,6 +126,7 @@ class Domain {
   std::vector<Values> dp_, micro_batch_;
   std::array<Values, 2> sequence_parallel_, zero_;
   std::vector<std::vector<Turns>> turns_;
+  std::vector<OddTurns> odd_turns_;
 };
 
 }  // namespace orrery::cluster

@@ -46,6 +46,31 @@ TEST(UsualSpace, IsAPartOfTheSpaceWhoseBestIsWhatTryingItsPlansFinds) {
   EXPECT_GT(with_plans, 50);
 }
 
+// Primus has Megatron-LM behind it, AutoModel and torchtitan have FSDP.
+TEST(UsualSpace, OfPrimusIsMegatronsAndThatOfKinOfFsdpIsNot) {
+  Draw draw(7);
+  const Model model = random_model(draw);
+  const System system = random_system(draw);
+  Space space = random_space(draw, model, system, 12, 12).space;
+  space.of(Variable::kMicroBatch) = {};
+  space.of(Variable::kZero) = {};
+  const Features beyond_one = feature("zero_2") | feature("zero_3");
+  for (const StackName megatron : {StackName::kMegatronCore, StackName::kPrimus, StackName::kMegatron2021}) {
+    space.base.stack.name = megatron;
+    space.base.stack.lacks = feature("uneven_microbatches");
+    const Space usual = usual_space(model, system, space);
+    EXPECT_EQ(usual.of(Variable::kMicroBatch), (Values{1, 2, 4, 8}));
+    EXPECT_EQ(usual.base.stack.lacks & beyond_one, beyond_one);
+  }
+  for (const StackName sharded : {StackName::kPytorchFsdp, StackName::kTorchtitan, StackName::kAutomodel}) {
+    space.base.stack.name = sharded;
+    space.base.stack.lacks = feature("uneven_microbatches");
+    const Space usual = usual_space(model, system, space);
+    EXPECT_TRUE(usual.open(Variable::kMicroBatch));
+    EXPECT_EQ(usual.base.stack.lacks & beyond_one, Features{0});
+  }
+}
+
 TEST(UsualSpace, KeepsWhatIsGiven) {
   Draw draw(1);
   const Model model = random_model(draw);

@@ -22,6 +22,16 @@ namespace orrery::cluster {
 
 using base::Count;
 
+namespace {
+
+// The schedule whose bound of what is outside of the stages a schedule shares.
+Schedule bounded_as(Schedule schedule) {
+  if (folded(schedule)) return Schedule::kZbV;
+  return schedule == Schedule::kDualPipe ? schedule : Schedule::kOneFOneB;
+}
+
+}  // namespace
+
 Walk::Walk(const Question& question, const Group& group, const Incumbents& known, Incumbents& incumbents,
            Counts& counts, base::Ticker& clock)
     : q_(question), group_(group), known_(known), incumbents_(incumbents), counts_(counts), clock_(clock) {
@@ -64,7 +74,7 @@ bool Walk::stages(std::size_t p) {
   q_.domain.offload_all(plan);
   plan.schedule = least_turns(p);
   if (bounded()) {
-    const double bytes = memory_bound(q_.model, plan);
+    const double bytes = memory_bound(q_.model, plan, q_.domain.odd_turns(p).lightest);
     if (too_many(bytes)) {
       ++counts_.capacity;
       return true;
@@ -88,14 +98,14 @@ double Walk::stages_bound(const Plan& plan) const {
 
 // DualPipe hides what no other turns do; all others share the bounds of 1F1B.
 Schedule Walk::least_turns(std::size_t p) const {
-  for (const Turns& turns : q_.domain.turns(p))
-    if (turns.schedule == Schedule::kDualPipe) return turns.schedule;
-  return Schedule::kOneFOneB;
+  return q_.domain.odd_turns(p).dual ? Schedule::kDualPipe : Schedule::kOneFOneB;
 }
 
 // Plans that differ in nothing that stages know of share their times.
 const Pipeline& Walk::pipe(const Plan& plan) {
-  const Schedule turns = plan.schedule == Schedule::kGpipe ? Schedule::kOneFOneB : plan.schedule;
+  const Schedule turns = plan.schedule == Schedule::kGpipe ? Schedule::kOneFOneB
+                         : folded(plan.schedule)           ? Schedule::kZbV
+                                                           : plan.schedule;
   const Count cut = expert_tp(plan);
   const Reach reach = reach_of(q_.system, plan);
   for (const Piped& known : pipes_)
@@ -103,13 +113,14 @@ const Pipeline& Walk::pipe(const Plan& plan) {
   return pipes_.emplace_back(Piped{turns, cut, reach, stages_of(q_.model, q_.system, plan, q_.operators)}).stages;
 }
 
-// outside_bound(), which of turns knows the schedule alone and of that whether it is DualPipe.
+// outside_bound(), which of turns knows no more than bounded_as().
 double Walk::outside(const Plan& plan) {
-  const bool dual = plan.schedule == Schedule::kDualPipe;
+  const Schedule turns = bounded_as(plan.schedule);
   for (const Sharded& known : outside_)
-    if (known.zero == plan.zero && known.shard == plan.shard && known.order == plan.order && known.dual == dual)
+    if (known.zero == plan.zero && known.shard == plan.shard && known.order == plan.order && known.turns == turns)
       return known.outside;
-  outside_.push_back({plan.order, dual, plan.zero, plan.shard, outside_bound(q_.model, q_.system, plan, q_.operators)});
+  outside_.push_back(
+      {plan.order, turns, plan.zero, plan.shard, outside_bound(q_.model, q_.system, plan, q_.operators)});
   return outside_.back().outside;
 }
 
@@ -120,8 +131,8 @@ const std::vector<Domain::Tail>& Walk::tails(const Plan& plan) {
 }
 
 // Whatever is sharded.
-double Walk::least_outside(Plan plan, bool dual) {
-  plan.schedule = dual ? Schedule::kDualPipe : Schedule::kOneFOneB;
+double Walk::least_outside(Plan plan, Schedule turns) {
+  plan.schedule = turns;
   plan.interleave = 1;
   double least = kNever;
   for (const Domain::Tail& tail : tails(plan)) {
@@ -135,12 +146,12 @@ double Walk::least_outside(Plan plan, bool dual) {
 bool Walk::replicas(std::size_t p, Plan plan) {
   if (clock_.spent()) return false;
   plan.schedule = least_turns(p);
-  const bool dual = plan.schedule == Schedule::kDualPipe;
+  const OddTurns& odd = q_.domain.odd_turns(p);
   bool weighed = false;
   fewest_bytes_ = 0;  // which no order changes
   const auto weigh = [&] {
     weighed = true;
-    fewest_bytes_ = bounded() ? memory_bound(q_.model, plan) : 0;
+    fewest_bytes_ = bounded() ? memory_bound(q_.model, plan, odd.lightest) : 0;
     if (!too_many(fewest_bytes_)) return true;
     ++counts_.capacity;
     return false;
@@ -159,9 +170,11 @@ bool Walk::replicas(std::size_t p, Plan plan) {
       const double stages = turns_bound(pipe(plan), whole_microbatches(plan), late_);
       if (prune(stages, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
       if (!weighed && !weigh()) return true;
-      one.outside = stages_alone_ ? 0 : least_outside(plan, false);
-      if (dual && !stages_alone_) one.outside_dual = least_outside(plan, true);
-      const double least = dual ? std::min(one.outside, one.outside_dual) : one.outside;
+      double least = one.outside = stages_alone_ ? 0 : least_outside(plan, Schedule::kOneFOneB);
+      if (odd.dual && !stages_alone_)
+        least = std::min(least, one.outside_dual = least_outside(plan, Schedule::kDualPipe));
+      if (odd.folded && !stages_alone_)
+        least = std::min(least, one.outside_folded = least_outside(plan, Schedule::kZbV));
       if (prune(stages + least, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
     }
     orders_.push_back(one);
@@ -177,15 +190,13 @@ bool Walk::replicas(std::size_t p, Plan plan) {
 
 // What goes with these degrees and turns.
 bool Walk::sharded(Plan plan) {
-  const bool dual = plan.schedule == Schedule::kDualPipe;
   std::vector<Left> left;
   for (const Ordered& ordered : orders_) {
     plan.order = ordered.order;
     Left one{ordered.order};
     if (bounded()) {
       one.stages = pipeline_bound(q_.model, plan, pipe(plan), late_);
-      const double outside = dual ? ordered.outside_dual : ordered.outside;
-      if (prune(one.stages + outside, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
+      if (prune(one.stages + ordered.of(plan.schedule), fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
     }
     left.push_back(one);
   }
@@ -210,7 +221,7 @@ bool Walk::sharded(Plan plan) {
       for (Left& one : left) {
         plan.order = one.order;
         Plan plain = plan;
-        plain.schedule = dual ? Schedule::kDualPipe : Schedule::kOneFOneB;
+        plain.schedule = bounded_as(plan.schedule);
         plain.interleave = 1;
         one.kept_all = false;
         one.seconds = one.stages;

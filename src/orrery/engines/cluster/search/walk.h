@@ -21,15 +21,20 @@ class Walk {
   bool run();
 
  private:
-  // What one order of degrees on the network takes at least: with 1F1B and all that counts alike, and with DualPipe.
+  // What one order of degrees on the network takes at least: with 1F1B and all that counts alike, with
+  // DualPipe, and folded to a V.
   struct Ordered {
     Order order = Order::kCpDpPp;
-    double outside = 0, outside_dual = 0;
+    double outside = 0, outside_dual = 0, outside_folded = 0;
+
+    double of(Schedule turns) const {
+      return turns == Schedule::kDualPipe ? outside_dual : folded(turns) ? outside_folded : outside;
+    }
   };
   // With what is sharded, of one order and schedule.
   struct Sharded {
     Order order = Order::kCpDpPp;
-    bool dual = false;
+    Schedule turns = Schedule::kOneFOneB;  // as bounded_as() has it
     int zero = 0;
     base::Count shard = 0;
     double outside = 0;
@@ -59,7 +64,7 @@ class Walk {
   bool replicas(std::size_t p, Plan plan);
   const std::vector<Domain::Tail>& tails(const Plan& plan);
   double outside(const Plan& plan);
-  double least_outside(Plan plan, bool dual);
+  double least_outside(Plan plan, Schedule turns);
   bool sharded(Plan plan);
   bool one(const Plan& plan, Left& left, std::optional<Bytes>& bytes);
 

@@ -77,7 +77,9 @@ bool matters(Variable variable, const TrainedModel& trained) {
     case Variable::kCp:
       return can("context_parallelism");
     case Variable::kSchedule:
-      return can("1f1b") + can("gpipe") + can("zero_bubble") + can("dual_pipe") > 1;
+      return can("1f1b") + can("gpipe") + can("zero_bubble") + can("dual_pipe") + can("zb_v") + can("v_half") +
+                 can("v_min") >
+             1;
     case Variable::kInterleave:
       return can("interleaved");
     case Variable::kSequenceParallel:
