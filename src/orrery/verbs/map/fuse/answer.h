@@ -20,7 +20,8 @@ struct TreeNode {
 
   Kind kind = Kind::kHold;
   std::string name;       // a tensor; a rank variable; an einsum
-  std::string where;      // a storage; a fan-out; a unit
+  std::string where;      // a storage (of a model's block, of loops too); a fan-out; a unit
+  bool along_x = false;   // of a spread of a model's block: over instances along X, else along Y
   bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
   base::Count count = 1;  // of a loop
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
