@@ -24,9 +24,13 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-// Of the exchange level, the part that an operator is mapped with: one over these. Less is for those that take turns
-// with others.
-constexpr Count kShares[] = {1, 4};
+// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside each
+// other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one word.
+struct TurnRoom {
+  Count share = 1;
+  bool free = false;
+};
+constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}};
 
 nest::Metric metric_of(fused::Goal goal) {
   return goal == fused::Goal::kEnergy  ? nest::Metric::kEnergy
@@ -43,8 +47,23 @@ struct Ask {
   std::size_t place = 0;
   bool takes = false, hands_on = false;
   Count columns = 1, keys = 1, share = 1;
+  std::uint32_t not_innermost = 0;  // bits of dataspaces
   auto operator<=>(const Ask&) const = default;
 };
+
+// What touches neither the innermost loop over turns nor, where that is over columns, is a product's operand: those are
+// rarely whole.
+std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, const Turns& turns) {
+  const workload::Einsum& einsum = question.einsum;
+  const bool product = einsum.dataspaces[0].ranks.size() > 1;
+  std::uint32_t bits = 0;
+  for (int s = 0; s < static_cast<int>(einsum.dataspaces.size()); ++s) {
+    const bool by_columns = einsum.relevant(s, einsum.dimension_index("L"));
+    const bool by_keys = part.keys >= 0 && einsum.relevant(s, part.keys);
+    if (turns.keys > 1 ? !by_keys && !(by_columns && part.streams) : !by_columns && !product) bits |= 1U << s;
+  }
+  return bits;
+}
 
 class Questions {
  public:
@@ -58,9 +77,14 @@ class Questions {
   const std::vector<LayerQuestion>& all() const { return all_; }
 
   // Nothing where what is handed on has no room in the share of the exchange level.
-  std::optional<std::size_t> index(const GroupPart& part, const Turns& turns, Count share) {
-    const Ask ask{part.place,  part.takes, part.hands_on, columns_of(part, turns), part.keys >= 0 ? turns.keys : 1,
-                  share};
+  std::optional<std::size_t> index(const GroupPart& part, const Turns& turns, const TurnRoom& room) {
+    const Ask ask{part.place,
+                  part.takes,
+                  part.hands_on,
+                  columns_of(part, turns),
+                  part.keys >= 0 ? turns.keys : 1,
+                  room.share,
+                  room.free ? would_last(chain_[part.place].question, part, turns) : 0};
     const auto [at, added] = places_.emplace(ask, std::nullopt);
     if (!added) return at->second;
     LayerQuestion question = chain_[ask.place].question;
@@ -71,7 +95,7 @@ class Questions {
     Count words = 0;
     if (ask.takes) words += words_of(question, question.einsum.dataspace_index("Inputs"));
     if (ask.hands_on) words += words_of(question, question.einsum.dataspace_index("Outputs"));
-    if (usable && words > *usable / share) return std::nullopt;
+    if (usable && words > *usable / room.share) return std::nullopt;
     at->second = all_.size();
     all_.push_back(turn_of(std::move(question), ask));
     return at->second;
@@ -97,15 +121,21 @@ class Questions {
         question.space.constraints.push_back(std::move(once));
       }
     }
-    for (const auto& [wanted, name] : {std::pair{ask.takes, "Inputs"}, std::pair{ask.hands_on, "Outputs"}}) {
-      if (!wanted) continue;
-      nest::Constraint keep;
-      keep.kind = Kind::kKeep;
-      keep.level = exchange;
-      keep.dataspace = question.einsum.dataspace_index(name);
-      keep.text = "map --fuse";
-      question.space.constraints.push_back(std::move(keep));
-    }
+    const auto keep = [&](int level, int dataspace, bool kept) {
+      nest::Constraint one;
+      one.kind = Kind::kKeep;
+      one.level = level;
+      one.dataspace = dataspace;
+      one.keep = kept;
+      one.text = "map --fuse";
+      question.space.constraints.push_back(std::move(one));
+    };
+    if (ask.takes) keep(exchange, question.einsum.dataspace_index("Inputs"), true);
+    if (ask.hands_on) keep(exchange, question.einsum.dataspace_index("Outputs"), true);
+    int innermost = 0;
+    while (question.chip->storages[static_cast<std::size_t>(innermost)].pass_through) ++innermost;
+    for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()) && innermost < exchange; ++s)
+      if ((ask.not_innermost >> s & 1U) != 0) keep(innermost, s, false);
     if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask.share);
     return question;
   }
@@ -297,14 +327,14 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
   const std::vector<Choice> plans = planned(chain, how);
   out.chain = std::move(chain);
   Questions questions(out.chain, metric_of(how.goal));
-  std::vector<std::vector<std::optional<std::size_t>>> asked;  // of each plan and share, its parts
+  std::vector<std::vector<std::optional<std::size_t>>> asked;  // of each plan and room, its parts
   for (const Choice& plan : plans)
-    for (const Count share : kShares) {
+    for (const TurnRoom& room : kTurnRooms) {
       asked.emplace_back();
       for (const GroupPart& part : plan.group.parts)
-        asked.back().push_back(share > 1 && plan.group.turns.all() == 1
+        asked.back().push_back((room.share > 1 || room.free) && plan.group.turns.all() == 1
                                    ? std::nullopt
-                                   : questions.index(part, plan.group.turns, share));
+                                   : questions.index(part, plan.group.turns, room));
     }
   MappedModel mapped = map_layers_together(questions.all(), options, questions.needed());
   out.warnings = std::move(mapped.warnings);
@@ -316,7 +346,7 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
   apart.softmax = Softmax::kAuto;
   out.unfused = best_way(out, apart);
   for (std::size_t a = 0; a < asked.size(); ++a) {
-    Choice made = plans[a / std::size(kShares)];
+    Choice made = plans[a / std::size(kTurnRooms)];
     bool found = true;
     for (std::size_t p = 0; p < made.group.parts.size(); ++p) {
       found = found && asked[a][p].has_value();
