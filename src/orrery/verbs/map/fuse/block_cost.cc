@@ -32,6 +32,25 @@ Count columns_of(const GroupPart& part, const Turns& turns) {
   return part.streams ? turns.all() : turns.columns;
 }
 
+void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
+  const LayerQuestion& question = chain[part.place].question;
+  nest::LevelMapping& outermost = part.mapping.levels.back();
+  const auto go_over = [&](int dimension, Count count) {
+    outermost.temporal[static_cast<std::size_t>(dimension)] *= count;
+    std::erase(outermost.temporal_order, dimension);
+    outermost.temporal_order.push_back(dimension);
+  };
+  if (part.keys >= 0) go_over(part.keys, turns.keys);
+  go_over(question.einsum.dimension_index("L"), columns_of(part, turns));
+  const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
+  for (const auto& [inside, name] :
+       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
+    const int s = question.einsum.dataspace_index(name);
+    for (std::size_t l = exchange + 1; l < part.mapping.levels.size() && inside; ++l)
+      part.mapping.levels[l].keep &= ~(1U << s);
+  }
+}
+
 bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model) {
   const LayerQuestion& question = chain[part.place].question;
   nest::Mapspace space = question.space;
@@ -64,7 +83,8 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
     Count round = one.partition_words;
     if (by_columns) round /= columns_of(part, turns);
     const bool touched = turns.keys > 1 ? by_keys || (by_columns && part.streams) : by_columns;
-    const bool lasts = (exchanges && (link.lasts >> s & 1U) != 0) || (!touched && one.tile_words == round);
+    const bool lasts =
+        (exchanges && (link.lasts >> s & 1U) != 0) || (turns.all() > 1 && !touched && one.tile_words == round);
     (lasts ? lasting : passing) += one.tile_words;
   }
   return {lasting, passing};
@@ -79,7 +99,7 @@ bool fits(const Chain& chain, Group& group) {
       if (chip.storages[l].pass_through) continue;
       for (const GroupPart& other : group.parts) {
         const int same = chain[other.place].question.chip->storage_index(chip.storages[l].name);
-        if (&other != &part && same >= 0 && group.turns.all() > 1)
+        if (&other != &part && same >= 0)
           part.beside[l] += kept(chain, other, group.turns, static_cast<std::size_t>(same)).first;
       }
       if (static_cast<int>(l) == exchange_level(chip)) part.beside[l] += handed_past(chain, group, now, l);

@@ -30,11 +30,11 @@ struct Turns {
 };
 
 struct GroupPart {
-  std::size_t place = 0;                    // in Chain::links
-  bool takes = false, hands_on = false;     // in X
-  bool leaves = true;                       // what it makes goes out, too
-  int keys = -1;                            // its dimension that the turns over keys walk over; -1: none
-  bool streams = false;                     // its columns are those of every turn: nothing of them comes again
+  std::size_t place = 0;                 // in Chain::links
+  bool takes = false, hands_on = false;  // in X
+  bool leaves = true;                    // what it makes goes out, too
+  int keys = -1;                         // its dimension that the turns over keys walk over; -1: none
+  bool streams = false;                  // its columns are those of every turn: nothing of them comes again
   nest::Mapping mapping;
   nest::Evaluation cost;            // of one instance, all turns
   std::vector<base::Count> beside;  // words of each storage that the rest of the group holds while it works
@@ -49,6 +49,9 @@ struct Group {
 
 // Turns over a part's columns.
 base::Count columns_of(const GroupPart& part, const Turns& turns);
+
+// Makes a part's mapping of one turn one of all turns, in which what is handed on does not go out.
+void repeat(const Chain& chain, const Turns& turns, GroupPart& part);
 
 // Fills `cost`; false where the mapping is not legal or not allowed.
 bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -24,8 +24,9 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside each
-// other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one word.
+// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside
+// each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
+// word.
 struct TurnRoom {
   Count share = 1;
   bool free = false;
@@ -159,30 +160,6 @@ class Questions {
   std::map<std::pair<const machine::Chip*, Count>, std::shared_ptr<const machine::Chip>> chips_;
 };
 
-// The mapping of a turn as one of all turns, and what it costs.
-bool map_whole(const Chain& chain, const Turns& turns, const MappedLayer& turn, const nest::ModelOptions& model,
-               GroupPart& part) {
-  if (!turn.found()) return false;
-  const LayerQuestion& question = chain[part.place].question;
-  part.mapping = *turn.optimum.mapping;
-  nest::LevelMapping& outermost = part.mapping.levels.back();
-  const auto go_over = [&](int dimension, Count count) {
-    outermost.temporal[static_cast<std::size_t>(dimension)] *= count;
-    std::erase(outermost.temporal_order, dimension);
-    outermost.temporal_order.push_back(dimension);
-  };
-  if (part.keys >= 0) go_over(part.keys, turns.keys);
-  go_over(question.einsum.dimension_index("L"), columns_of(part, turns));
-  for (const auto& [inside, name] :
-       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
-    if (!inside) continue;
-    const int s = question.einsum.dataspace_index(name);
-    const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
-    for (std::size_t l = exchange + 1; l < part.mapping.levels.size(); ++l) part.mapping.levels[l].keep &= ~(1U << s);
-  }
-  return price(chain, part, model);
-}
-
 // Numbers of tiles to try: the whole, if the matrices beside each other have room, and the least with which they take
 // a half and a sixteenth of the exchange level.
 std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, bool tiles) {
@@ -263,7 +240,8 @@ std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how) {
   labels[0].push_back({});
   for (std::size_t at = 1; at <= places; ++at) {
     for (const Choice& choice : of.choices) {
-      if (choice.behind != at || (!how.fuse && choice.behind > choice.first + 1) || !is_wanted(of, choice, how)) continue;
+      if (choice.behind != at || (!how.fuse && choice.behind > choice.first + 1) || !is_wanted(of, choice, how))
+        continue;
       for (std::size_t b = 0; b < labels[choice.first].size(); ++b) {
         const Label& before = labels[choice.first][b];
         const Label next{before.energy + choice.group.energy_pj, before.cycles + choice.group.cycles, b, &choice};
@@ -353,8 +331,12 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
       if (!asked[a][p]) continue;
       const nest::Optimum& turn = mapped.layers[*asked[a][p]].optimum;
       if (!turn.infeasible && !(turn.mapping && turn.certificate.optimal)) out.ended_early = true;
-      found = found && map_whole(out.chain, made.group.turns, mapped.layers[*asked[a][p]], options.model,
-                                 made.group.parts[p]);
+      GroupPart& part = made.group.parts[p];
+      found = found && turn.mapping.has_value();
+      if (!found) continue;
+      part.mapping = *turn.mapping;
+      repeat(out.chain, made.group.turns, part);
+      found = price(out.chain, part, options.model);
     }
     if (!found || !fits(out.chain, made.group)) continue;
     add_up(out.chain, made.group);

@@ -1,7 +1,7 @@
 // Which operators of a chain run as one group, whose results stay on the chip, and in how many tiles of columns.
 //
-// A group's parts are priced and have room as block_cost.h says. Each is mapped as `map` maps it: the same search, on one
-// turn, with the matrices kept in X. The core of an attention may run online besides (online_softmax.h). Where a
+// A group's parts are priced and have room as block_cost.h says. Each is mapped as `map` maps it: the same search, on
+// one turn, with the matrices kept in X. The core of an attention may run online besides (online_softmax.h). Where a
 // constraint says in which storage a matrix is handed on, only groups that do so are joined.
 //
 // Operators by themselves are those of `map`, so that no answer is worse than its. Energies and cycles of the steps add

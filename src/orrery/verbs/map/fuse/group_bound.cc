@@ -17,45 +17,21 @@ double words_of(const LayerQuestion& question, const char* name) {
 double most_cycles(const machine::Storage& storage, double words) {
   double sum = 0;
   for (const auto& rate : {storage.read_words_per_cycle, storage.write_words_per_cycle, storage.shared_words_per_cycle})
-    if (rate) sum += words / *rate;
+    if (rate) sum += std::ceil(words / *rate);
   return sum;
 }
 
-// What moving a matrix once between the exchange level and the outside takes at most, leakage included.
-double moving(const LayerQuestion& question, double words, bool in) {
-  const machine::Chip& chip = *question.chip;
-  const int exchange = exchange_level(chip);
-  double energy = 0, cycles = 0, leakage = chip.compute.leak_pj_per_cycle * static_cast<double>(chip.compute.instances);
-  for (std::size_t l = 0; l < chip.storages.size(); ++l) {
-    const machine::Storage& storage = chip.storages[l];
-    leakage += storage.energy.leak_pj_per_cycle * static_cast<double>(storage.instances);
-    if (static_cast<int>(l) < exchange || storage.pass_through) continue;
-    const double blocks = std::ceil(words / static_cast<double>(storage.block_size));
-    const bool outside = static_cast<int>(l) > exchange;
-    if (in) energy += blocks * ((outside ? storage.energy.read_pj : 0) + storage.energy.write_pj);
-    if (!in) energy += blocks * ((outside ? storage.energy.update_pj : 0) + storage.energy.read_pj);
-    cycles += most_cycles(storage, words);
-  }
-  return energy + leakage * cycles;
-}
-
-// Cycles that an operator takes at least: its work, or one sweep of it, and the words that do move outside.
-double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
-  const machine::Chip& chip = *question.chip;
-  const machine::Storage& outside = chip.storages.back();
-  double read = 0, written = 0, work = 1;
-  for (const workload::Dimension& d : question.einsum.dimensions)
-    if (!once || d.name != "D") work *= static_cast<double>(d.bound);
-  for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()); ++s) {
-    const workload::Dataspace& one = question.einsum.dataspaces[static_cast<std::size_t>(s)];
-    if ((takes && one.name == "Inputs") || (keeps && one.name == "Outputs") || one.bits > 0) continue;
-    (one.read_write ? written : read) += static_cast<double>(words_of(question, s));
-  }
-  double least = work / static_cast<double>(chip.compute.instances);
-  if (outside.read_words_per_cycle) least = std::max(least, read / *outside.read_words_per_cycle);
-  if (outside.write_words_per_cycle) least = std::max(least, written / *outside.write_words_per_cycle);
-  if (outside.shared_words_per_cycle) least = std::max(least, (read + written) / *outside.shared_words_per_cycle);
-  return least;
+// The most that a word on its way between a storage and the one inside it takes on an explicit network. One that is
+// named for one direction may carry the other, too.
+double network_pj(const machine::Chip& chip, std::size_t level) {
+  const machine::Storage &outer = chip.storages[level], &inner = chip.storages[level - 1];
+  double most = 0;
+  for (const std::string* name :
+       {&outer.network_read, &outer.network_update, &inner.network_fill, &inner.network_drain})
+    if (const machine::Network* network = name->empty() ? nullptr : chip.network(*name))
+      for (const auto& action : network->energy_pj)
+        for (const auto& by_destinations : action.second) most = std::max(most, by_destinations.second);
+  return most;
 }
 
 // Least sums over all ways to make groups, of what `of(place, takes, keeps)` says.
@@ -77,13 +53,49 @@ double least_sum(const Chain& chain, bool fuse, const Of& of) {
 
 }  // namespace
 
+double moving_pj(const LayerQuestion& question, double words, bool in) {
+  const machine::Chip& chip = *question.chip;
+  const int exchange = exchange_level(chip);
+  double energy = 0, cycles = 0, leakage = chip.compute.leak_pj_per_cycle * static_cast<double>(chip.compute.instances);
+  for (std::size_t l = 0; l < chip.storages.size(); ++l) {
+    const machine::Storage& storage = chip.storages[l];
+    leakage += storage.energy.leak_pj_per_cycle * static_cast<double>(storage.instances);
+    if (static_cast<int>(l) < exchange || storage.pass_through) continue;
+    const double blocks = std::ceil(words / static_cast<double>(storage.block_size));
+    const bool outside = static_cast<int>(l) > exchange;
+    if (in) energy += blocks * ((outside ? storage.energy.read_pj : 0) + storage.energy.write_pj);
+    if (!in) energy += blocks * ((outside ? storage.energy.update_pj : 0) + storage.energy.read_pj);
+    if (outside) energy += words * network_pj(chip, l);
+    cycles += most_cycles(storage, words);
+  }
+  return energy + leakage * cycles;
+}
+
+double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
+  const machine::Chip& chip = *question.chip;
+  const machine::Storage& outside = chip.storages.back();
+  double read = 0, written = 0, work = 1;
+  for (const workload::Dimension& d : question.einsum.dimensions)
+    if (!once || d.name != "D") work *= static_cast<double>(d.bound);
+  for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()); ++s) {
+    const workload::Dataspace& one = question.einsum.dataspaces[static_cast<std::size_t>(s)];
+    if ((takes && one.name == "Inputs") || (keeps && one.name == "Outputs") || one.bits > 0) continue;
+    (one.read_write ? written : read) += static_cast<double>(words_of(question, s));
+  }
+  double least = work / static_cast<double>(chip.compute.instances);
+  if (outside.read_words_per_cycle) least = std::max(least, read / *outside.read_words_per_cycle);
+  if (outside.write_words_per_cycle) least = std::max(least, written / *outside.write_words_per_cycle);
+  if (outside.shared_words_per_cycle) least = std::max(least, (read + written) / *outside.shared_words_per_cycle);
+  return least;
+}
+
 double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how) {
   const double energy = least_sum(chain, how.fuse, [&](std::size_t i, bool takes, bool keeps) {
     const LayerQuestion& question = chain[i].question;
     double sum = least[i].energy;
     if (takes && keeps && least[i].one_sweep > 0) sum = std::min(sum, least[i].one_sweep);
-    if (takes) sum -= moving(question, words_of(question, "Inputs"), true);
-    if (keeps) sum -= moving(question, words_of(question, "Outputs"), false);
+    if (takes) sum -= moving_pj(question, words_of(question, "Inputs"), true);
+    if (keeps) sum -= moving_pj(question, words_of(question, "Outputs"), false);
     return std::max(0.0, sum);
   });
   const double cycles = least_sum(chain, how.fuse, [&](std::size_t i, bool takes, bool keeps) {

@@ -14,6 +14,12 @@ struct LeastOf {
   double figure = 0, energy = 0, one_sweep = 0;
 };
 
+// What moving a matrix once between the exchange level and the outside takes at most, in pJ, leakage included.
+double moving_pj(const LayerQuestion& question, double words, bool in);
+
+// Cycles that an operator takes at least: its work, or one sweep of it, and the words that do move outside.
+double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once);
+
 // In the unit of the goal. `least`: as the chain's links.
 double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how);
 

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_groups.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
+#include "orrery/verbs/map/fuse/tree_file.h"
 
 namespace orrery::verbs {
 namespace {
@@ -126,7 +129,8 @@ void add_figures(const Chain& chain, const GroupedChain& found, BlockAnswer& ans
 // What the answer is called, where it has a name.
 void add_notes(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
   for (const Group& group : groups) {
-    const bool softmax = group.parts.size() >= 3 && chain[group.parts[1].place].takes == chain[group.parts[0].place].makes &&
+    const bool softmax = group.parts.size() >= 3 &&
+                         chain[group.parts[1].place].takes == chain[group.parts[0].place].makes &&
                          chain[group.parts[1].place].question.name.find("softmax") != std::string::npos;
     if (!softmax) continue;
     const LayerQuestion& first = chain[group.parts.front().place].question;
@@ -140,10 +144,89 @@ void add_notes(const Chain& chain, const std::vector<Group>& groups, BlockAnswer
       note += fmt::format("{} queries at a time meet all keys, as in FlashAttention's loop over queries", at_work);
     else
       note += fmt::format("those of the {} queries that share keys stay whole", queries);
-    answer.notes.push_back(note + (group.online ? "; the softmax is online"
-                                                : "; the softmax is over whole columns, not online"));
+    answer.notes.push_back(
+        note + (group.online ? "; the softmax is online" : "; the softmax is over whole columns, not online"));
     return;
   }
+}
+
+// TENSOR=STORAGE, of a tensor that an operator hands to the next one. Throws InputError O2113.
+HandedOn handed_on(const Chain& chain, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string tensor = text.substr(0, equals),
+                    storage = equals == std::string::npos ? "" : text.substr(equals + 1);
+  std::vector<std::string> tensors;
+  for (std::size_t i = 0; i < chain.length; ++i) {
+    if (!chain[i].hands_on) continue;
+    tensors.push_back(chain[i].makes);
+    if (chain[i].makes != tensor) continue;
+    const machine::Chip& chip = *chain[i].question.chip;
+    const int exchange = exchange_level(chip);
+    const std::string outside = chip.storages.back().name;
+    if (storage == outside) return {i, false};
+    if (exchange < 0 || storage != chip.storages[static_cast<std::size_t>(exchange)].name)
+      base::fail(
+          "O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
+          exchange < 0
+              ? fmt::format("on this chip only in `{}`: no storage inside it stands outside of all fan-outs", outside)
+              : fmt::format("it can in `{}` and in `{}`", chip.storages[static_cast<std::size_t>(exchange)].name,
+                            outside));
+    if (may_group(chain, i, i + 1)) return {i, true};
+    base::fail("O2113", fmt::format("constraints of the chip keep `{}` out of `{}`", tensor, storage), {},
+               fmt::format("it can be handed on in `{}`", outside));
+  }
+  base::fail("O2113", fmt::format("no operator hands `{}` to the next one", tensor), {},
+             tensors.empty()
+                 ? "none of this block's operators hands anything on"
+                 : base::did_you_mean(tensor, tensors, fmt::format("those are {}", fmt::join(tensors, ", "))));
+}
+
+// Why there is nothing: an operator without a mapping, or a tensor that fits nowhere.
+std::string why_nothing(const GroupedChain& found, const GroupOptions& how) {
+  const Chain& chain = found.chain;
+  if (!found.unmapped.empty()) return fmt::format("`{}` has no mapping", found.unmapped.front());
+  for (const HandedOn& one : how.handed_on) {
+    const LayerQuestion& maker = chain[one.place].question;
+    if (!one.inside) continue;
+    const auto usable = maker.chip->usable_words(exchange_level(*maker.chip));
+    const base::Count words = words_of(maker, maker.einsum.dataspace_index("Outputs"));
+    return fmt::format("`{}` has {} words, {} a column; `{}` holds {}, and no tile of it that was tried has room there",
+                       chain[one.place].makes, words, words / bound_of(maker, "L"),
+                       maker.chip->storages[static_cast<std::size_t>(exchange_level(*maker.chip))].name,
+                       usable ? fmt::format("{}", *usable) : "any number");
+  }
+  return how.softmax == Softmax::kOnline ? "no online softmax has room on the chip" : "nothing does what is demanded";
+}
+
+using Pair = std::optional<std::pair<double, double>>;
+
+Pair best_with(const GroupedChain& found, GroupOptions how, const HandedOn& demanded) {
+  std::erase_if(how.handed_on, [&](const HandedOn& one) { return one.place == demanded.place; });
+  how.handed_on.push_back(demanded);
+  const std::vector<Group> best = best_way(found, how);
+  return best.empty() ? Pair() : Pair({energy_of(best), cycles_of(best)});
+}
+
+// What the block would take with each tensor that stays inside handed on outside.
+void add_outside(const GroupedChain& found, const GroupOptions& how, BlockAnswer& answer) {
+  for (std::size_t i = 0; i < found.chain.length; ++i)
+    for (BlockExchange& one : answer.exchanges)
+      if (one.tensor == found.chain[i].makes && one.storage != found.chain[i].question.chip->storages.back().name)
+        one.outside = best_with(found, how, {i, false});
+}
+
+// A tree from a file in place of the search.
+BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptions& options, BlockAnswer answer) {
+  TreeFile file = read_tree(request.tree);
+  answer.inputs.push_back(std::move(file.input));
+  answer.searched = false;
+  GroupedChain found;
+  found.best = groups_of(chain, file.tree, options.model);
+  found.chain = std::move(chain);
+  answer.best = point_of(found.chain, found.best);
+  add_figures(found.chain, found, answer);
+  add_notes(found.chain, found.best, answer);
+  return answer;
 }
 
 }  // namespace
@@ -165,24 +248,33 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   static_cast<base::Limits&>(options.limits) = request.search.limits;
   options.limits.explain = false;  // tiles that have no mapping are just not taken
   if (request.interruptible) options.limits.stop = request.interruptible();
+  if (!request.tree.empty()) return given_block(request, std::move(asked_chain), options, std::move(answer));
   GroupOptions how;
   how.goal = request.search.goal;
   how.fuse = request.search.fuse;
   how.tiles = request.search.fused_loops != 0;
   how.softmax = request.softmax;
+  for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
+  std::optional<HandedOn> why;
+  if (!request.why.empty()) why = handed_on(asked_chain, request.why);
   const GroupedChain found = group_chain(std::move(asked_chain), how, options);
   const Chain& chain = found.chain;
   answer.warnings.append(found.warnings);
   answer.certificate = found.certificate;
   answer.ended_early = found.ended_early;
   if (found.best.empty()) {
-    answer.infeasible = fmt::format("`{}` has no mapping", found.unmapped.empty() ? "" : found.unmapped.front());
+    answer.infeasible = why_nothing(found, how);
     return answer;
   }
   answer.best = point_of(chain, found.best);
   if (request.search.fuse) answer.unfused = {energy_of(found.unfused), cycles_of(found.unfused)};
   add_figures(chain, found, answer);
   add_notes(chain, found.best, answer);
+  add_outside(found, how, answer);
+  if (why) {
+    const std::size_t equals = request.why.rfind('=');
+    answer.why = BlockWhy{request.why.substr(0, equals), request.why.substr(equals + 1), best_with(found, how, *why)};
+  }
   return answer;
 }
 

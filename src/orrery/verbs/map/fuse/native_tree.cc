@@ -5,9 +5,6 @@
 namespace orrery::verbs {
 namespace {
 
-constexpr const char* kInstance = "instance";
-constexpr const char* kKeys = "keys";
-
 TreeNode loop_node(TreeNode::Kind kind, std::string name, base::Count count, base::Count tile) {
   TreeNode node;
   node.kind = kind;
@@ -64,7 +61,7 @@ std::vector<TreeNode> nest_nodes(const Chain& chain, const GroupPart& part, cons
       const int d = level.spatial_order[i];
       const std::size_t before = line.size();
       add(TreeNode::Kind::kSpread, d, level.spatial[static_cast<std::size_t>(d)]);
-      if (line.size() > before) line.back().along_x = static_cast<int>(i) < level.split;
+      if (line.size() > before) line.back().axis = static_cast<int>(i) < level.split ? "x" : "y";
     }
   }
   TreeNode compute;
@@ -119,7 +116,7 @@ std::vector<TreeNode> group_nodes(const Chain& chain, const Group& group) {
 std::string tensor_name(const Chain& chain, const GroupPart& part, std::size_t s) {
   const ChainLink& link = chain[part.place];
   const std::string& name = link.question.einsum.dataspaces[s].name;
-  if (name == "Inputs" && part.takes) return link.takes;
+  if (name == "Inputs" && part.takes) return (link.in_place >> s & 1U) != 0 ? link.takes + " before" : link.takes;
   return name == "Outputs" ? link.makes : link.question.name + "." + name;
 }
 

@@ -58,7 +58,29 @@ GroupPart part_of(std::size_t place, bool takes, bool hands_on, bool leaves) {
   return part;
 }
 
-Group core(Chain& chain, std::size_t place, const Turns& turns, bool rescales) {
+// Words in the exchange level while the softmax works, and while values are weighed.
+double words_at_once(const Chain& chain, std::size_t place, const Turns& turns) {
+  const LayerQuestion& scores = chain[place - 1].question;
+  const auto queries = static_cast<double>(bound_of(scores, "L")) / static_cast<double>(turns.columns);
+  const double tile = queries * static_cast<double>(bound_of(scores, "D")) / static_cast<double>(turns.keys);
+  const double values = queries * static_cast<double>(bound_of(chain[place + 1].question, "D") + 2);
+  return std::max(2 * tile, tile + 2 * values) + values;
+}
+
+}  // namespace
+
+bool is_attention(const Chain& chain, std::size_t place) {
+  return place > 0 && place + 1 < chain.length && chain[place - 1].hands_on && chain[place].hands_on &&
+         chain[place].question.name.find("softmax") != std::string::npos && may_group(chain, place - 1, place + 1);
+}
+
+Chain elementwise(Chain chain) {
+  for (std::size_t i = 0; i < chain.length; ++i)
+    if (chain[i].question.name.find("softmax") != std::string::npos) set_bound(chain.links[i].question, "D", 1);
+  return chain;
+}
+
+Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales) {
   const ChainLink softmax = chain[place];
   const std::string values = chain[place + 1].makes;
   const Count queries = bound_of(softmax.question, "L"), width = bound_of(chain[place + 1].question, "D");
@@ -95,32 +117,10 @@ Group core(Chain& chain, std::size_t place, const Turns& turns, bool rescales) {
   return group;
 }
 
-// Words in the exchange level while the softmax works, and while values are weighed.
-double words_at_once(const Chain& chain, std::size_t place, const Turns& turns) {
-  const LayerQuestion& scores = chain[place - 1].question;
-  const auto queries = static_cast<double>(bound_of(scores, "L")) / static_cast<double>(turns.columns);
-  const double tile = queries * static_cast<double>(bound_of(scores, "D")) / static_cast<double>(turns.keys);
-  const double values = queries * static_cast<double>(bound_of(chain[place + 1].question, "D") + 2);
-  return std::max(2 * tile, tile + 2 * values) + values;
-}
-
-}  // namespace
-
-bool is_attention(const Chain& chain, std::size_t place) {
-  return place > 0 && place + 1 < chain.length && chain[place - 1].hands_on && chain[place].hands_on &&
-         chain[place].question.name.find("softmax") != std::string::npos && may_group(chain, place - 1, place + 1);
-}
-
-Chain elementwise(Chain chain) {
-  for (std::size_t i = 0; i < chain.length; ++i)
-    if (chain[i].question.name.find("softmax") != std::string::npos)
-      set_bound(chain.links[i].question, "D", 1);
-  return chain;
-}
-
 std::vector<Group> online_groups(Chain& chain, std::size_t place, Softmax softmax) {
   const LayerQuestion scores = chain[place - 1].question;
-  const std::vector<Count> columns = base::divisors(bound_of(scores, "L")), keys = base::divisors(bound_of(scores, "D"));
+  const std::vector<Count> columns = base::divisors(bound_of(scores, "L")),
+                           keys = base::divisors(bound_of(scores, "D"));
   const auto usable = scores.chip->usable_words(exchange_level(*scores.chip));
   std::vector<Turns> tried;
   for (Count least = 1; least <= columns.back(); least *= kStep) {
@@ -136,7 +136,7 @@ std::vector<Group> online_groups(Chain& chain, std::size_t place, Softmax softma
     if (!tried.empty() && tried.back().keys == 1) break;  // more turns only bring keys more often
   }
   std::vector<Group> out;
-  for (const Turns& turns : tried) out.push_back(core(chain, place, turns, softmax != Softmax::kElementwise));
+  for (const Turns& turns : tried) out.push_back(online_core(chain, place, turns, softmax != Softmax::kElementwise));
   return out;
 }
 

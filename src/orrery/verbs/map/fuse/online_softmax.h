@@ -34,8 +34,12 @@ bool is_attention(const Chain& chain, std::size_t place);
 // The chain whose softmaxes are one sweep each.
 Chain elementwise(Chain chain);
 
-// Groups of the core around the softmax at `place`, without mappings, whose turns leave the matrices in the exchange
-// level room. Adds the links they need behind the chain.
+// The core around the softmax at `place` in so many turns, without mappings; with or without what an online softmax
+// rescales. Adds the links it needs behind the chain.
+Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales);
+
+// Groups of the core around the softmax at `place`, as online_core, whose turns leave the
+// matrices in the exchange level room.
 std::vector<Group> online_groups(Chain& chain, std::size_t place, Softmax softmax);
 
 }  // namespace orrery::verbs

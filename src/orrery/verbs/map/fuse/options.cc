@@ -77,6 +77,10 @@ void declare_model(CommandLine& line, BlockRequest& request) {
              "elementwise (one sweep that needs no sums)",
              [&request](const std::string& name) { request.softmax = softmax(name); });
   line.offer("--softmax", {"auto", "multipass", "online", "elementwise"});
+  line.texts("--hand-on", request.handed_on, "TENSOR=STORAGE",
+             "Where a tensor has to be handed on: KTQ=HBM (repeatable)");
+  line.text("--why", request.why, "TENSOR=STORAGE", "What becomes of the best with a tensor handed on elsewhere");
+  line.text("--tree", request.tree, "FILE", "Price this tree, of result.json, in place of a search");
   line.count("--draft", native.drafted, "Tokens to verify at a time; default 4");
   line.settings(native.overrides, "Of a model: replace or add a value of its chips' documents (repeatable)");
 }
@@ -95,7 +99,10 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {native.drafted.has_value(), "--draft"},
                                                      {!native.ignored.empty(), "--ignore"},
                                                      {!native.like.empty(), "--like"},
-                                                     {request.softmax != Softmax::kAuto, "--softmax"}};
+                                                     {request.softmax != Softmax::kAuto, "--softmax"},
+                                                     {!request.handed_on.empty(), "--hand-on"},
+                                                     {!request.why.empty(), "--why"},
+                                                     {!request.tree.empty(), "--tree"}};
   const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
                                                    {request.search.front, "--pareto"},
                                                    {!request.templates.defined.empty(), "--define"},
@@ -109,6 +116,9 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                       : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
   };
   compat ? refuse(of_a_model) : refuse(of_files);
+  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty()))
+    misuse("O2111", "`--tree` is one tree: nothing is chosen, and nothing compared",
+           "leave `--hand-on` and `--why` out, or have the block searched");
   if (request.softmax == Softmax::kOnline && (options.apart || request.search.fused_loops == 0))
     misuse("O2111", "an online softmax shares its loops over queries and keys with both products",
            "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");
