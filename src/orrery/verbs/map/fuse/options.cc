@@ -13,6 +13,7 @@
 #include "orrery/verbs/map/fuse/native_block.h"
 #include "orrery/verbs/map/fuse/run.h"
 #include "orrery/verbs/map/fuse/table.h"
+#include "orrery/verbs/map/fuse/tree_picture.h"
 
 namespace orrery::verbs {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::string_view kBlockCompat = "accelforge";
 struct BlockOptions : OutputFolder {
   BlockRequest request;
   bool fuse = false, apart = false;
+  std::string svg;  // picture of the tree; empty: none
 };
 
 Softmax softmax(const std::string& name) {
@@ -168,6 +170,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
                  "Seconds; the best so far is printed with its gap");
   line.memory(request.search.limits.memory);
   declare(line, options, "Write result.json there");
+  line.output_file("--svg", options.svg, "FILE", "Draw the loop tree there");
   line.pictures();
   if (!line.read(arguments, console)) return false;
   request.search.fuse = !options.apart;
@@ -226,6 +229,7 @@ int run_map_fuse(const Arguments& arguments, Console& console) {
   steps.table = map_fuse_table;
   steps.folder = options;
   steps.names = {"result.json"};
+  steps.files = {{options.svg, tree_svg}};
   steps.outcome = outcome_of_block;
   return run_verb(console, steps);
 }
