@@ -117,13 +117,17 @@ class Search {
     if (!options_.front) {
       SearchOptions alone = options_;
       alone.fuse = false;
-      Rest one(options_.goal, without_limit_, kUnlimited, true, budget_.spent() ? kLinesInHaste : kLinesOfOne);
+      Rest one(options_.goal, budget_, kUnlimited, true, kLinesOfOne);
       make_sets(alone, one);
-      known = narrow(known);
+      if (one.spent()) {
+        Rest hasty(options_.goal, without_limit_, kUnlimited, true, kLinesInHaste);
+        make_sets(alone, hasty);
+      }
+      known = narrow(known, without_limit_);
     }
     Rest rest(options_.goal, budget_, known);
     make_sets(options_, rest);
-    if (!options_.front) known = narrow(known);
+    if (!options_.front) known = narrow(known, budget_);
     const JoinResult joined = join_sets(0, known, budget_);
     complete_ = !rest.spent() && joined.complete;
     report(joined, clock.seconds());
@@ -134,8 +138,8 @@ class Search {
   double value(const Solution& one) const { return goal_value(options_.goal, one.energy, one.latency); }
 
   // A few labels a key: an answer at once, if not the best one.
-  double narrow(double known) {
-    const JoinResult joined = join_sets(kBeam, known, without_limit_);
+  double narrow(double known, const base::Budget& budget) {
+    const JoinResult joined = join_sets(kBeam, known, budget);
     if (joined.answers.empty()) return known;
     const Solution one = solution(joined.answers.front());
     if (!result_.best || value(one) < value(*result_.best)) result_.best = one;

@@ -227,16 +227,17 @@ bool is_wanted(const GroupedChain& of, const Choice& choice, const GroupOptions&
   return true;
 }
 
-}  // namespace
+// A way through the chain up to some place.
+struct Label {
+  double energy = 0, cycles = 0;
+  std::size_t before = 0;  // in the labels of where the last choice begins
+  const Choice* last = nullptr;
+};
+using Labels = std::vector<std::vector<Label>>;  // by place, those that no other one beats
 
-std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how) {
+Labels labels_of(const GroupedChain& of, const GroupOptions& how) {
   const std::size_t places = of.chain.length;
-  struct Label {
-    double energy = 0, cycles = 0;
-    std::size_t before = 0;  // in the labels of where the last choice begins
-    const Choice* last = nullptr;
-  };
-  std::vector<std::vector<Label>> labels(places + 1);
+  Labels labels(places + 1);
   labels[0].push_back({});
   for (std::size_t at = 1; at <= places; ++at) {
     for (const Choice& choice : of.choices) {
@@ -253,13 +254,32 @@ std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how) {
       }
     }
   }
+  return labels;
+}
+
+std::vector<Group> groups_to(const Labels& labels, const Label* label) {
   std::vector<Group> out;
-  const Label* label = nullptr;
-  for (const Label& one : labels[places])
-    if (!label || figure(how.goal, one.energy, one.cycles) < figure(how.goal, label->energy, label->cycles))
-      label = &one;
   for (; label && label->last; label = &labels[label->last->first][label->before])
     out.insert(out.begin(), label->last->group);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how) {
+  const Labels labels = labels_of(of, how);
+  const Label* best = nullptr;
+  for (const Label& one : labels.back())
+    if (!best || figure(how.goal, one.energy, one.cycles) < figure(how.goal, best->energy, best->cycles)) best = &one;
+  return groups_to(labels, best);
+}
+
+std::vector<std::vector<Group>> best_trades(const GroupedChain& of, const GroupOptions& how) {
+  Labels labels = labels_of(of, how);
+  std::sort(labels.back().begin(), labels.back().end(),
+            [](const Label& a, const Label& b) { return a.energy < b.energy; });
+  std::vector<std::vector<Group>> out;
+  for (const Label& one : labels.back()) out.push_back(groups_to(labels, &one));
   return out;
 }
 
@@ -298,6 +318,16 @@ std::vector<LeastOf> least_of(const Chain& chain, const Questions& questions, co
 }
 
 }  // namespace
+
+void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more) {
+  of.choices.insert(of.choices.end(), more.choices.begin(), more.choices.end());
+  of.ended_early = of.ended_early || more.ended_early;
+  of.best = best_way(of, how);
+  base::Certificate& proof = of.certificate;
+  proof.evaluated += more.certificate.evaluated;
+  proof.seconds += more.certificate.seconds;
+  if (!of.best.empty()) proof.close(figure(how.goal, energy_of(of.best), cycles_of(of.best)), proof.lower_bound, 1e-9);
+}
 
 GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options) {
   const base::Stopwatch watch;

@@ -60,7 +60,11 @@ struct GroupedChain {
 // An answer without the best of every tile is one that a limit cut short.
 GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options);
 
-// The best way through the chain with these choices.
+// The choices of another goal besides, of the same chain.
+void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more);
+
+// The best way through the chain with these choices; all that no other one beats in energy and cycles, by energy.
 std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how);
+std::vector<std::vector<Group>> best_trades(const GroupedChain& of, const GroupOptions& how);
 
 }  // namespace orrery::verbs

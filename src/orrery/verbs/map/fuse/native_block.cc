@@ -257,7 +257,13 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
   std::optional<HandedOn> why;
   if (!request.why.empty()) why = handed_on(asked_chain, request.why);
-  const GroupedChain found = group_chain(std::move(asked_chain), how, options);
+  GroupedChain found = group_chain(asked_chain, how, options);
+  for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
+    if (!request.search.front || goal == how.goal) continue;
+    GroupOptions other = how;
+    other.goal = goal;
+    include(found, how, group_chain(asked_chain, other, options));
+  }
   const Chain& chain = found.chain;
   answer.warnings.append(found.warnings);
   answer.certificate = found.certificate;
@@ -267,6 +273,8 @@ BlockAnswer map_native_block(const BlockRequest& request) {
     return answer;
   }
   answer.best = point_of(chain, found.best);
+  if (request.search.front)
+    for (const std::vector<Group>& trade : best_trades(found, how)) answer.front.push_back(point_of(chain, trade));
   if (request.search.fuse) answer.unfused = {energy_of(found.unfused), cycles_of(found.unfused)};
   add_figures(chain, found, answer);
   add_notes(chain, found.best, answer);

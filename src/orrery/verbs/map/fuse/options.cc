@@ -106,7 +106,6 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {!request.why.empty(), "--why"},
                                                      {!request.tree.empty(), "--tree"}};
   const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
-                                                   {request.search.front, "--pareto"},
                                                    {!request.templates.defined.empty(), "--define"},
                                                    {!request.templates.folders.empty(), "--include"}};
   const auto refuse = [&](const auto& wrong) {
@@ -118,9 +117,9 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                       : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
   };
   compat ? refuse(of_a_model) : refuse(of_files);
-  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty()))
+  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty() || request.search.front))
     misuse("O2111", "`--tree` is one tree: nothing is chosen, and nothing compared",
-           "leave `--hand-on` and `--why` out, or have the block searched");
+           "leave `--hand-on`, `--why` and `--pareto` out, or have the block searched");
   if (request.softmax == Softmax::kOnline && (options.apart || request.search.fused_loops == 0))
     misuse("O2111", "an online softmax shares its loops over queries and keys with both products",
            "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");

@@ -23,6 +23,7 @@ class Picture {
   }
 
   std::string draw() {
+    widest_ = std::max(widest_, kCharacter * static_cast<double>(title().size()) - kBar);
     nodes(answer_.best->tree, 0, {});
     const double width = widest_ + kBar + 3 * kMargin, height = kHead + static_cast<double>(row_) * kRow + kMargin;
     std::string bars;
@@ -36,7 +37,7 @@ class Picture {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
         "{1:.0f}\">\n<style>text{{font:12px monospace;fill:#222}}rect.loop{{fill:none;stroke:#bbb}}rect.fused{{fill:"
         "#4269d014;stroke:#4269d0}}.out{{fill:none;stroke:#999}}</style>\n<rect width=\"100%\" height=\"100%\" "
-        "fill=\"#fff\"/>\n<text x=\"{2:.0f}\" y=\"16\">{3}</text>\n<text x=\"{4:.0f}\" y=\"32\">of its storage</text>\n"
+        "fill=\"#fff\"/>\n<text x=\"{2:.0f}\" y=\"16\">{3}</text>\n<text x=\"{4:.0f}\" y=\"32\">full by then</text>\n"
         "{5}{6}{7}</svg>\n",
         width, height, kMargin, xml_text(title()), widest_ + 2 * kMargin, boxes, texts_, bars);
   }
