@@ -1,6 +1,7 @@
 #include "orrery/engines/fused/model/fused_problem.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -56,6 +57,34 @@ std::string einsum_fault(const Problem& p, const Einsum& e) {
 
 }  // namespace
 
+namespace {
+
+// Whether energy times time may leave the range of doubles: every operation moves each of its words through every
+// storage, one after the other.
+bool beyond_doubles(const Problem& p) {
+  double energy = 0, time = 0, leakage = 0;
+  for (const Storage& storage : p.machine.storages) leakage += storage.leakage;
+  for (const Unit& unit : p.machine.units) leakage += unit.leakage;
+  for (const Einsum& e : p.einsums) {
+    double operations = static_cast<double>(e.times);
+    for (const int v : e.variables) operations *= static_cast<double>(p.variables[static_cast<std::size_t>(v)].bound);
+    const Unit& unit = p.machine.units[static_cast<std::size_t>(e.unit)];
+    energy += operations * unit.energy;
+    time += operations / unit.rate;
+    for (std::size_t s = 0; s < p.machine.storages.size(); ++s)
+      for (std::size_t a = 0; a < e.accesses.size(); ++a) {
+        const Storage& storage = p.machine.storages[s];
+        const double bits = operations * std::max(p.tensors[static_cast<std::size_t>(e.accesses[a].tensor)].bits,
+                                                  e.bits.empty() ? 0.0 : e.bits[s][a]);
+        energy += 2 * bits * (storage.read_energy + storage.write_energy);
+        time += 2 * bits / storage.read_rate + 2 * bits / storage.write_rate;
+      }
+  }
+  return !std::isfinite((energy + leakage * time) * time);
+}
+
+}  // namespace
+
 std::string fault(const Problem& p) {
   if (std::string wrong = machine_fault(p.machine); !wrong.empty()) return wrong;
   std::vector<int> maker(p.tensors.size(), -1);
@@ -90,7 +119,7 @@ std::string fault(const Problem& p) {
       return fmt::format("{} is {}made and {}read, and called another kind of tensor", p.tensors[t].name,
                          made ? "" : "not ", read ? "" : "not ");
   }
-  return "";
+  return beyond_doubles(p) ? "energies and times are so large that their product may exceed 1.8e308" : "";
 }
 
 std::vector<Life> lives(const Problem& problem) {

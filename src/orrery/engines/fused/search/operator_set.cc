@@ -7,6 +7,7 @@
 #include "orrery/engines/fused/search/operator_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/numbers/factor.h"
@@ -16,9 +17,10 @@ namespace {
 
 class Maker {
  public:
-  Maker(const Problem& problem, int einsum, const SearchOptions& options, Counted counted, Hope& hope)
+  Maker(const Problem& problem, std::shared_ptr<const EinsumShape> shape, const SearchOptions& options, Counted counted,
+        Hope& hope)
       : problem_(problem), options_(options), counted_(counted), hope_(hope) {
-    made_.shape = std::make_unique<EinsumShape>(problem, einsum);
+    made_.shape = std::move(shape);
     made_.level = std::make_unique<LevelTable>(*made_.shape, counted, hope);
     leakage_ = counted.energy ? made_.shape->view.leakage() : 0;
     const std::vector<Life> life = lives(problem);
@@ -282,9 +284,9 @@ class Maker {
 
 }  // namespace
 
-OperatorMappings operator_mappings(const Problem& problem, int einsum, const SearchOptions& options, Counted counted,
-                                   Hope& hope) {
-  return Maker(problem, einsum, options, counted, hope).make();
+OperatorMappings operator_mappings(const Problem& problem, std::shared_ptr<const EinsumShape> shape,
+                                   const SearchOptions& options, Counted counted, Hope& hope) {
+  return Maker(problem, std::move(shape), options, counted, hope).make();
 }
 
 }  // namespace orrery::fused

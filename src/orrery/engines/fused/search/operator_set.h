@@ -47,14 +47,15 @@ struct Interface {
 };
 
 struct OperatorMappings {
-  std::unique_ptr<EinsumShape> shape;
+  std::shared_ptr<const EinsumShape> shape;
   std::unique_ptr<LevelTable> level;
   std::vector<FusedPart> parts;
   std::vector<Interface> interfaces;
   OperatorSet size;
 };
 
-OperatorMappings operator_mappings(const Problem& problem, int einsum, const SearchOptions& options, Counted counted,
-                                   Hope& hope);
+// `shape`: of that einsum.
+OperatorMappings operator_mappings(const Problem& problem, std::shared_ptr<const EinsumShape> shape,
+                                   const SearchOptions& options, Counted counted, Hope& hope);
 
 }  // namespace orrery::fused

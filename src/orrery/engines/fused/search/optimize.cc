@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kLinesOfOne = 500, kLinesInHaste = 16;  // of an einsum, for an answer at once
 constexpr std::size_t kBeam = 4;
+constexpr std::uint32_t kBetweenLooks = 16;  // at the clock: an einsum's tile may take milliseconds between two
 
 std::string unsupported(const Machine& machine) {
   int levels = 0;
@@ -40,7 +41,7 @@ class Rest final : public Hope {
  public:
   // `one`: of each einsum a single mapping will do, the one that is best if all others cost the least.
   Rest(Goal goal, const base::Budget& budget, double incumbent, bool one = false, double lines = kUnlimited)
-      : goal_(goal), ticker_(budget), incumbent_(incumbent), one_(one), lines_(lines) {}
+      : goal_(goal), ticker_(budget, kBetweenLooks), incumbent_(incumbent), one_(one), lines_(lines) {}
   bool spent() const { return ticker_.was_spent(); }
   void others(double energy, double delay) {
     energy_ = energy;
@@ -117,13 +118,17 @@ class Search {
     if (!options_.front) {
       SearchOptions alone = options_;
       alone.fuse = false;
-      Rest one(options_.goal, without_limit_, kUnlimited, true, budget_.spent() ? kLinesInHaste : kLinesOfOne);
+      Rest one(options_.goal, budget_, kUnlimited, true, kLinesOfOne);
       make_sets(alone, one);
-      known = narrow(known);
+      if (one.spent()) {
+        Rest hasty(options_.goal, without_limit_, kUnlimited, true, kLinesInHaste);
+        make_sets(alone, hasty);
+      }
+      known = narrow(known, without_limit_);
     }
     Rest rest(options_.goal, budget_, known);
     make_sets(options_, rest);
-    if (!options_.front) known = narrow(known);
+    if (!options_.front) known = narrow(known, budget_);
     const JoinResult joined = join_sets(0, known, budget_);
     complete_ = !rest.spent() && joined.complete;
     report(joined, clock.seconds());
@@ -134,8 +139,8 @@ class Search {
   double value(const Solution& one) const { return goal_value(options_.goal, one.energy, one.latency); }
 
   // A few labels a key: an answer at once, if not the best one.
-  double narrow(double known) {
-    const JoinResult joined = join_sets(kBeam, known, without_limit_);
+  double narrow(double known, const base::Budget& budget) {
+    const JoinResult joined = join_sets(kBeam, known, budget);
     if (joined.answers.empty()) return known;
     const Solution one = solution(joined.answers.front());
     if (!result_.best || value(one) < value(*result_.best)) result_.best = one;
@@ -159,7 +164,7 @@ class Search {
           delay += least_[other].second;
         }
         rest.others(energy, delay);
-        made_.push_back(operator_mappings(problem_, e, options, counted_, rest));
+        made_.push_back(operator_mappings(problem_, shapes_[e], options, counted_, rest));
         same = &made_.back();
       }
       sets_.push_back(same);
@@ -170,7 +175,8 @@ class Search {
   // What each einsum costs at least, wherever its tensors are handed on.
   void least_of_each() {
     for (int e = 0; e < einsums_; ++e) {
-      const EinsumShape shape(problem_, e);
+      shapes_.push_back(std::make_shared<const EinsumShape>(problem_, e));
+      const EinsumShape& shape = *shapes_.back();
       Rest all(options_.goal, budget_, kUnlimited);
       const LevelTable level(shape, counted_, all);
       const EinsumView& view = shape.view;
@@ -258,6 +264,7 @@ class Search {
   bool complete_ = false;
   int einsums_ = 0;
   Counted counted_;
+  std::vector<std::shared_ptr<const EinsumShape>> shapes_;  // by einsum; listing their layouts takes time
   std::vector<OperatorMappings> made_;
   std::vector<const OperatorMappings*> sets_;     // by einsum
   std::vector<std::pair<double, double>> least_;  // energy and delay, by einsum

@@ -20,6 +20,7 @@ namespace orrery::nest {
 struct SearchLimits : base::Limits {
   int searches = 1;            // that run beside each other and share the memory
   bool give_way = false;       // end as soon as memory leaves anything out: who asks will ask again
+  bool explain = true;         // false: an empty space is said to be empty, not why
   base::Count max_cycles = 0;  // mappings that take longer are left out; 0: none are
   // Called while searching with the first metric of the best mapping so far (infinity: none yet) and a bound
   // that no mapping is below, at most once per `progress_seconds`, never by two threads at once. The best never

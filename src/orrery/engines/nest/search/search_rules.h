@@ -18,7 +18,6 @@ struct SearchRules : SearchLimits {
   bool ceilings = true;           // false: the lattice forbids no boundary for what it loads
   bool merge = true;              // false: dimensions that do the same stay apart (merged_dimensions.h)
   double families_from = 20'000;  // configurations from which the search over tiles lists families of them
-  bool explain = true;            // false: an empty space is said to be empty, not why
   bool nested_tiles = true;       // false: its levels are bounded without the tiles around them
   // Of the lattice: up to so many choices of what to keep under one layout are tried one by one, more are bounded
   // together first. Nothing: as many as take less time so.

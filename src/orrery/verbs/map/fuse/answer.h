@@ -20,12 +20,14 @@ struct TreeNode {
 
   Kind kind = Kind::kHold;
   std::string name;       // a tensor; a rank variable; an einsum
-  std::string where;      // a storage; a fan-out; a unit
+  std::string where;      // a storage (of a model's block, of loops too); a fan-out; a unit
+  std::string axis;       // of a spread of a model's block: x or y
   bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
   base::Count count = 1;  // of a loop
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
   double bits = 0;        // of a hold: of an instance of the storage
   std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of a sequence one for each part
+  base::Location from;                        // in the file that it was read from
 };
 
 struct BlockPoint {
@@ -57,6 +59,13 @@ struct BlockExchange {
   std::string tensor, storage;
   std::vector<std::string> loops;  // rank variables of the loops above its tile, outside in
   double tile_bits = 0, bits = 0;
+  std::optional<std::pair<double, double>> outside;  // of the best block that hands it on in the outermost storage
+};
+
+// The best block with a tensor handed on in a storage of the user's choice; none: nothing is allowed.
+struct BlockWhy {
+  std::string tensor, storage;
+  std::optional<std::pair<double, double>> best;  // energy, latency
 };
 
 struct BlockAnswer {
@@ -72,6 +81,8 @@ struct BlockAnswer {
   double compute_energy = 0, leakage_energy = 0;
   std::vector<BlockUse> use;
   std::vector<BlockExchange> exchanges;
+  std::optional<BlockWhy> why;
+  bool searched = true;                 // false: the tree was given
   std::string infeasible;               // why there is nothing
   std::vector<std::string> capacities;  // then: what storages hold
   base::Certificate certificate;

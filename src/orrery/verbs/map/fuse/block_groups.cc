@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +24,14 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-constexpr Count kShare = 4;  // of the exchange level, for an operator that takes turns with others
+// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside
+// each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
+// word.
+struct TurnRoom {
+  Count share = 1;
+  bool free = false;
+};
+constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}};
 
 nest::Metric metric_of(fused::Goal goal) {
   return goal == fused::Goal::kEnergy  ? nest::Metric::kEnergy
@@ -35,39 +43,73 @@ double figure(fused::Goal goal, double energy, double cycles) {
   return goal == fused::Goal::kEnergy ? energy : goal == fused::Goal::kDelay ? cycles : energy * cycles / 1e12;
 }
 
-// One tile of an operator in a group.
+// One turn of an operator in a group.
 struct Ask {
   std::size_t place = 0;
   bool takes = false, hands_on = false;
-  Count tiles = 1, share = 1;
+  Count columns = 1, keys = 1, share = 1;
+  std::uint32_t not_innermost = 0;  // bits of dataspaces
   auto operator<=>(const Ask&) const = default;
 };
 
+// What touches neither the innermost loop over turns nor, where that is over columns, is a product's operand: those are
+// rarely whole.
+std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, const Turns& turns) {
+  const workload::Einsum& einsum = question.einsum;
+  const bool product = einsum.dataspaces[0].ranks.size() > 1;
+  std::uint32_t bits = 0;
+  for (int s = 0; s < static_cast<int>(einsum.dataspaces.size()); ++s) {
+    const bool by_columns = einsum.relevant(s, einsum.dimension_index("L"));
+    const bool by_keys = part.keys >= 0 && einsum.relevant(s, part.keys);
+    if (turns.keys > 1 ? !by_keys && !(by_columns && part.streams) : !by_columns && !product) bits |= 1U << s;
+  }
+  return bits;
+}
+
 class Questions {
  public:
-  explicit Questions(const std::vector<ChainLink>& chain, nest::Metric metric) : chain_(chain) {
-    for (const nest::Metric one : {metric, nest::Metric::kEnergy})
-      for (const ChainLink& link : chain) {
-        all_.push_back(link.question);
-        all_.back().objective = {one};
-      }
-    metric_ = metric;
+  // Each link of the chain for the goal, then for least energy, as whatever stands behind it.
+  Questions(const Chain& chain, nest::Metric metric) : chain_(chain), metric_(metric) {
+    for (std::size_t i = 0; i < chain.length; ++i) whole(i, metric);
+    for (std::size_t i = 0; i < chain.links.size(); ++i) whole(i, nest::Metric::kEnergy);
   }
-  std::size_t needed() const { return 2 * chain_.size(); }
+  std::size_t needed() const { return chain_.length + chain_.links.size(); }
+  std::size_t least_energy(std::size_t place) const { return chain_.length + place; }
   const std::vector<LayerQuestion>& all() const { return all_; }
 
-  std::size_t index(const Ask& ask) {
-    const auto [at, added] = places_.emplace(ask, all_.size());
-    if (added) all_.push_back(tile_of(ask));
+  // Nothing where what is handed on has no room in the share of the exchange level.
+  std::optional<std::size_t> index(const GroupPart& part, const Turns& turns, const TurnRoom& room) {
+    const Ask ask{part.place,
+                  part.takes,
+                  part.hands_on,
+                  columns_of(part, turns),
+                  part.keys >= 0 ? turns.keys : 1,
+                  room.share,
+                  room.free ? would_last(chain_[part.place].question, part, turns) : 0};
+    const auto [at, added] = places_.emplace(ask, std::nullopt);
+    if (!added) return at->second;
+    LayerQuestion question = chain_[ask.place].question;
+    const auto columns = static_cast<std::size_t>(question.einsum.dimension_index("L"));
+    question.einsum.dimensions[columns].bound /= ask.columns;
+    if (part.keys >= 0) question.einsum.dimensions[static_cast<std::size_t>(part.keys)].bound /= ask.keys;
+    const auto usable = question.chip->usable_words(exchange_level(*question.chip));
+    Count words = 0;
+    if (ask.takes) words += words_of(question, question.einsum.dataspace_index("Inputs"));
+    if (ask.hands_on) words += words_of(question, question.einsum.dataspace_index("Outputs"));
+    if (usable && words > *usable / room.share) return std::nullopt;
+    at->second = all_.size();
+    all_.push_back(turn_of(std::move(question), ask));
     return at->second;
   }
 
  private:
-  LayerQuestion tile_of(const Ask& ask) {
-    LayerQuestion question = chain_[ask.place].question;
+  void whole(std::size_t place, nest::Metric metric) {
+    all_.push_back(chain_[place].question);
+    all_.back().objective = {metric};
+  }
+
+  LayerQuestion turn_of(LayerQuestion question, const Ask& ask) {
     question.objective = {metric_};
-    const auto columns = static_cast<std::size_t>(question.einsum.dimension_index("L"));
-    question.einsum.dimensions[columns].bound /= ask.tiles;
     const int exchange = exchange_level(*question.chip);
     for (int l = exchange + 1; l < static_cast<int>(question.chip->storages.size()); ++l) {
       if (question.chip->storages[static_cast<std::size_t>(l)].pass_through) continue;
@@ -80,15 +122,21 @@ class Questions {
         question.space.constraints.push_back(std::move(once));
       }
     }
-    for (const auto& [wanted, name] : {std::pair{ask.takes, "Inputs"}, std::pair{ask.hands_on, "Outputs"}}) {
-      if (!wanted) continue;
-      nest::Constraint keep;
-      keep.kind = Kind::kKeep;
-      keep.level = exchange;
-      keep.dataspace = question.einsum.dataspace_index(name);
-      keep.text = "map --fuse";
-      question.space.constraints.push_back(std::move(keep));
-    }
+    const auto keep = [&](int level, int dataspace, bool kept) {
+      nest::Constraint one;
+      one.kind = Kind::kKeep;
+      one.level = level;
+      one.dataspace = dataspace;
+      one.keep = kept;
+      one.text = "map --fuse";
+      question.space.constraints.push_back(std::move(one));
+    };
+    if (ask.takes) keep(exchange, question.einsum.dataspace_index("Inputs"), true);
+    if (ask.hands_on) keep(exchange, question.einsum.dataspace_index("Outputs"), true);
+    int innermost = 0;
+    while (question.chip->storages[static_cast<std::size_t>(innermost)].pass_through) ++innermost;
+    for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()) && innermost < exchange; ++s)
+      if ((ask.not_innermost >> s & 1U) != 0) keep(innermost, s, false);
     if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask.share);
     return question;
   }
@@ -105,100 +153,22 @@ class Questions {
     return made;
   }
 
-  const std::vector<ChainLink>& chain_;
-  nest::Metric metric_ = nest::Metric::kEdp;
+  const Chain& chain_;
+  const nest::Metric metric_;
   std::vector<LayerQuestion> all_;
-  std::map<Ask, std::size_t> places_;
+  std::map<Ask, std::optional<std::size_t>> places_;
   std::map<std::pair<const machine::Chip*, Count>, std::shared_ptr<const machine::Chip>> chips_;
 };
 
-// The mapping of a tile as one of all tiles, and what it costs.
-std::optional<GroupPart> whole_of(const ChainLink& link, const Ask& ask, const MappedLayer& tile,
-                                  const nest::ModelOptions& model) {
-  if (!tile.found()) return std::nullopt;
-  const LayerQuestion& question = link.question;
-  GroupPart part{ask.place, ask.takes, ask.hands_on, *tile.optimum.mapping, {}, {}};
-  const int columns = question.einsum.dimension_index("L");
-  nest::LevelMapping& outermost = part.mapping.levels.back();
-  outermost.temporal[static_cast<std::size_t>(columns)] *= ask.tiles;
-  std::erase(outermost.temporal_order, columns);
-  outermost.temporal_order.push_back(columns);
-  nest::Mapspace space = question.space;
-  const int exchange = exchange_level(*question.chip);
-  for (const auto& [wanted, name] :
-       {std::pair{ask.takes, "Inputs"}, std::pair{ask.hands_on && !link.also_out, "Outputs"}}) {
-    if (!wanted) continue;
-    const int s = question.einsum.dataspace_index(name);
-    for (std::size_t l = static_cast<std::size_t>(exchange) + 1; l < part.mapping.levels.size(); ++l)
-      part.mapping.levels[l].keep &= ~(1U << s);
-    std::erase_if(space.constraints, [&](const nest::Constraint& one) {
-      return one.kind == Kind::kKeep && one.level > exchange && one.dataspace == s;
-    });
-  }
-  if (!nest::is_legal(question.einsum, *question.chip, part.mapping) ||
-      !nest::is_allowed(question.einsum, *question.chip, part.mapping, space))
-    return std::nullopt;
-  part.cost = nest::evaluate(question.einsum, *question.chip, part.mapping, model, question.space.reuse);
-  return part;
-}
-
-// What stays in a storage from turn to turn, and what a turn needs besides. A tile that is all that an instance ever
-// sees is not brought again.
-std::pair<Count, Count> kept(const ChainLink& link, const nest::StorageCost& cost) {
-  Count lasting = 0, passing = 0;
-  for (std::size_t s = 0; s < cost.dataspaces.size(); ++s) {
-    const nest::DataspaceCost& one = cost.dataspaces[s];
-    if (!one.kept) continue;
-    (link.question.einsum.dataspaces[s].name == "Weights" && one.tile_words == one.partition_words ? lasting
-                                                                                                   : passing) +=
-        one.tile_words;
-  }
-  return {lasting, passing};
-}
-
-// Whether operators that take turns have room beside each other, everywhere.
-bool fits(const std::vector<ChainLink>& chain, std::vector<GroupPart>& parts) {
-  for (GroupPart& part : parts) {
-    const machine::Chip& chip = *chain[part.place].question.chip;
-    part.beside.assign(chip.storages.size(), 0);
-    for (std::size_t l = 0; l + 1 < chip.storages.size(); ++l) {
-      if (chip.storages[l].pass_through) continue;
-      for (const GroupPart& other : parts) {
-        const int same = chain[other.place].question.chip->storage_index(chip.storages[l].name);
-        if (&other != &part && same >= 0)
-          part.beside[l] += kept(chain[other.place], other.cost.storages[static_cast<std::size_t>(same)]).first;
-      }
-      const auto [lasting, passing] = kept(chain[part.place], part.cost.storages[l]);
-      const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));
-      if (usable && lasting + passing + part.beside[l] > *usable) return false;
-    }
-  }
-  return true;
-}
-
-Group group_of(const std::vector<ChainLink>& chain, Count tiles, std::vector<GroupPart> parts) {
-  Group group{tiles, std::move(parts), 0, 0};
-  for (const GroupPart& part : group.parts) {
-    const auto instances = static_cast<double>(chain[part.place].question.instances);
-    group.energy_pj += instances * part.cost.energy_pj;
-    group.cycles += instances * static_cast<double>(part.cost.cycles);
-  }
-  return group;
-}
-
 // Numbers of tiles to try: the whole, if the matrices beside each other have room, and the least with which they take
 // a half and a sixteenth of the exchange level.
-std::vector<Count> tiles_of(const std::vector<ChainLink>& chain, std::size_t first, std::size_t last, bool tiles) {
+std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, bool tiles) {
   double beside = 0, room = 0;
   for (std::size_t i = first; i <= last; ++i) {
     const LayerQuestion& question = chain[i].question;
-    std::vector<Count> bounds;
-    for (const workload::Dimension& d : question.einsum.dimensions) bounds.push_back(d.bound);
     double words = 0;
-    if (i > first)
-      words += static_cast<double>(question.einsum.volume(question.einsum.dataspace_index("Inputs"), bounds));
-    if (i < last)
-      words += static_cast<double>(question.einsum.volume(question.einsum.dataspace_index("Outputs"), bounds));
+    if (i > first) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Inputs")));
+    if (i < last) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Outputs")));
     beside = std::max(beside, words);
     const auto usable = question.chip->usable_words(exchange_level(*question.chip));
     const double here = usable ? static_cast<double>(*usable) : 2 * beside;
@@ -218,48 +188,61 @@ std::vector<Count> tiles_of(const std::vector<ChainLink>& chain, std::size_t fir
   return out;
 }
 
-struct Planned {
-  std::size_t first = 0, last = 0;
-  Count tiles = 1;
-  std::vector<std::pair<Ask, std::size_t>> parts;  // and the question
-};
-
-std::vector<Planned> planned(const std::vector<ChainLink>& chain, bool tiles, Questions& questions) {
-  std::vector<Planned> out;
-  for (std::size_t first = 0; first < chain.size(); ++first)
-    for (std::size_t last = first + 1; last < chain.size() && last < first + kLongestGroup; ++last) {
+// Groups to map, with the operators that they stand for.
+std::vector<Choice> planned(Chain& chain, const GroupOptions& how) {
+  std::vector<Choice> out;
+  if (!how.fuse) return out;
+  for (std::size_t first = 0; first < chain.length; ++first) {
+    if (how.softmax != Softmax::kMultipass && how.tiles && is_attention(chain, first))
+      for (Group& group : online_groups(chain, first, how.softmax))
+        out.push_back({first - 1, first + 2, std::move(group)});
+    for (std::size_t last = first + 1; last < chain.length && last < first + kLongestGroup; ++last) {
       if (!may_group(chain, first, last)) break;
-      for (const Count c : tiles_of(chain, first, last, tiles))
-        for (const Count share : c == 1 ? std::vector<Count>{1} : std::vector<Count>{1, kShare}) {
-          Planned one{first, last, c, {}};
-          for (std::size_t i = first; i <= last; ++i) {
-            const Ask ask{i, i > first, i < last, c, share};
-            one.parts.emplace_back(ask, questions.index(ask));
-          }
-          out.push_back(std::move(one));
+      for (const Count c : tiles_of(chain, first, last, how.tiles)) {
+        Choice one{first, last + 1, {}};
+        one.group.turns.columns = c;
+        for (std::size_t i = first; i <= last; ++i) {
+          GroupPart part;
+          part.place = i;
+          part.takes = i > first;
+          part.hands_on = i < last;
+          part.leaves = i == last || chain[i].also_out;
+          one.group.parts.push_back(std::move(part));
         }
+        out.push_back(std::move(one));
+      }
     }
+  }
   return out;
 }
 
-// The groups that can be had, from first place to behind the last.
-struct Choice {
-  std::size_t first = 0, behind = 0;
-  Group group;
-};
+// Whether a choice does what is demanded of the matrices that its operators make.
+bool is_wanted(const GroupedChain& of, const Choice& choice, const GroupOptions& how) {
+  for (const HandedOn& one : how.handed_on)
+    if (one.place >= choice.first && one.place < choice.behind && one.inside != (one.place + 1 < choice.behind))
+      return false;
+  if (how.softmax != Softmax::kOnline || choice.group.online) return true;
+  for (std::size_t i = choice.first; i < choice.behind; ++i)
+    if (is_attention(of.chain, i)) return false;
+  return true;
+}
 
-// The best way through the chain.
-std::vector<Group> best_way(const std::vector<Choice>& choices, std::size_t places, fused::Goal goal) {
-  struct Label {
-    double energy = 0, cycles = 0;
-    std::size_t before = 0;  // in the labels of where the last choice begins
-    const Choice* last = nullptr;
-  };
-  std::vector<std::vector<Label>> labels(places + 1);
+// A way through the chain up to some place.
+struct Label {
+  double energy = 0, cycles = 0;
+  std::size_t before = 0;  // in the labels of where the last choice begins
+  const Choice* last = nullptr;
+};
+using Labels = std::vector<std::vector<Label>>;  // by place, those that no other one beats
+
+Labels labels_of(const GroupedChain& of, const GroupOptions& how) {
+  const std::size_t places = of.chain.length;
+  Labels labels(places + 1);
   labels[0].push_back({});
   for (std::size_t at = 1; at <= places; ++at) {
-    for (const Choice& choice : choices) {
-      if (choice.behind != at) continue;
+    for (const Choice& choice : of.choices) {
+      if (choice.behind != at || (!how.fuse && choice.behind > choice.first + 1) || !is_wanted(of, choice, how))
+        continue;
       for (std::size_t b = 0; b < labels[choice.first].size(); ++b) {
         const Label& before = labels[choice.first][b];
         const Label next{before.energy + choice.group.energy_pj, before.cycles + choice.group.cycles, b, &choice};
@@ -271,10 +254,11 @@ std::vector<Group> best_way(const std::vector<Choice>& choices, std::size_t plac
       }
     }
   }
+  return labels;
+}
+
+std::vector<Group> groups_to(const Labels& labels, const Label* label) {
   std::vector<Group> out;
-  const Label* label = nullptr;
-  for (const Label& one : labels[places])
-    if (!label || figure(goal, one.energy, one.cycles) < figure(goal, label->energy, label->cycles)) label = &one;
   for (; label && label->last; label = &labels[label->last->first][label->before])
     out.insert(out.begin(), label->last->group);
   return out;
@@ -282,57 +266,119 @@ std::vector<Group> best_way(const std::vector<Choice>& choices, std::size_t plac
 
 }  // namespace
 
-double energy_of(const std::vector<Group>& groups) {
-  double sum = 0;
-  for (const Group& group : groups) sum += group.energy_pj;
-  return sum;
+std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how) {
+  const Labels labels = labels_of(of, how);
+  const Label* best = nullptr;
+  for (const Label& one : labels.back())
+    if (!best || figure(how.goal, one.energy, one.cycles) < figure(how.goal, best->energy, best->cycles)) best = &one;
+  return groups_to(labels, best);
 }
 
-double cycles_of(const std::vector<Group>& groups) {
-  double sum = 0;
-  for (const Group& group : groups) sum += group.cycles;
-  return sum;
+std::vector<std::vector<Group>> best_trades(const GroupedChain& of, const GroupOptions& how) {
+  Labels labels = labels_of(of, how);
+  std::sort(labels.back().begin(), labels.back().end(),
+            [](const Label& a, const Label& b) { return a.energy < b.energy; });
+  std::vector<std::vector<Group>> out;
+  for (const Label& one : labels.back()) out.push_back(groups_to(labels, &one));
+  return out;
 }
 
-GroupedChain group_chain(const std::vector<ChainLink>& chain, const GroupOptions& how, const MapOptions& options) {
-  const base::Stopwatch watch;
-  Questions questions(chain, metric_of(how.goal));
-  std::vector<Planned> plans;
-  if (how.fuse) plans = planned(chain, how.tiles, questions);
-  MappedModel mapped = map_layers_together(questions.all(), options, questions.needed());
-  GroupedChain out;
-  out.warnings = std::move(mapped.warnings);
-  out.inputs = std::move(mapped.inputs);
-  std::vector<Choice> choices;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const nest::Optimum& alone = mapped.layers[i].optimum;
+namespace {
+
+// Every operator by itself, which is what `map` says of it.
+void add_alone(const std::vector<MappedLayer>& mapped, GroupedChain& out) {
+  for (std::size_t i = 0; i < out.chain.length; ++i) {
+    const nest::Optimum& alone = mapped[i].optimum;
     if (!alone.infeasible && (!alone.mapping || !alone.certificate.optimal)) out.ended_early = true;
     if (!alone.mapping) {
-      out.unmapped.push_back(chain[i].question.name);
+      out.unmapped.push_back(out.chain[i].question.name);
       continue;
     }
-    choices.push_back({i, i + 1, group_of(chain, 1, {{i, false, false, *alone.mapping, alone.evaluation, {}}})});
+    Choice choice{i, i + 1, {}};
+    GroupPart part;
+    part.place = i;
+    part.mapping = *alone.mapping;
+    part.cost = alone.evaluation;
+    choice.group.parts.push_back(std::move(part));
+    add_up(out.chain, choice.group);
+    out.choices.push_back(std::move(choice));
   }
-  out.unfused = best_way(choices, chain.size(), how.goal);
-  for (const Planned& plan : plans) {
-    std::vector<GroupPart> parts;
-    for (const auto& [ask, question] : plan.parts) {
-      const nest::Optimum& tile = mapped.layers[question].optimum;
-      if (how.all && !tile.infeasible && !(tile.mapping && tile.certificate.optimal)) out.ended_early = true;
-      auto part = whole_of(chain[ask.place], ask, mapped.layers[question], options.model);
-      if (!part) break;
-      parts.push_back(std::move(*part));
+}
+
+std::vector<LeastOf> least_of(const Chain& chain, const Questions& questions, const std::vector<MappedLayer>& mapped) {
+  std::vector<LeastOf> least(chain.length);
+  for (std::size_t i = 0; i < chain.length; ++i) {
+    least[i].figure = mapped[i].optimum.certificate.lower_bound;
+    least[i].energy = mapped[questions.least_energy(i)].optimum.certificate.lower_bound;
+  }
+  for (std::size_t i = chain.length; i < chain.links.size(); ++i)
+    if (const auto& of = chain[i].one_sweep_of)
+      least[*of].one_sweep = mapped[questions.least_energy(i)].optimum.certificate.lower_bound;
+  return least;
+}
+
+}  // namespace
+
+void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more) {
+  of.choices.insert(of.choices.end(), more.choices.begin(), more.choices.end());
+  of.ended_early = of.ended_early || more.ended_early;
+  of.best = best_way(of, how);
+  base::Certificate& proof = of.certificate;
+  proof.evaluated += more.certificate.evaluated;
+  proof.seconds += more.certificate.seconds;
+  if (!of.best.empty()) proof.close(figure(how.goal, energy_of(of.best), cycles_of(of.best)), proof.lower_bound, 1e-9);
+}
+
+GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options) {
+  const base::Stopwatch watch;
+  GroupedChain out;
+  const std::vector<Choice> plans = planned(chain, how);
+  out.chain = std::move(chain);
+  Questions questions(out.chain, metric_of(how.goal));
+  std::vector<std::vector<std::optional<std::size_t>>> asked;  // of each plan and room, its parts
+  for (const Choice& plan : plans)
+    for (const TurnRoom& room : kTurnRooms) {
+      asked.emplace_back();
+      for (const GroupPart& part : plan.group.parts)
+        asked.back().push_back((room.share > 1 || room.free) && plan.group.turns.all() == 1
+                                   ? std::nullopt
+                                   : questions.index(part, plan.group.turns, room));
     }
-    if (parts.size() != plan.parts.size() || (plan.tiles > 1 && !fits(chain, parts))) continue;
-    choices.push_back({plan.first, plan.last + 1, group_of(chain, plan.tiles, std::move(parts))});
+  MappedModel mapped = map_layers_together(questions.all(), options, questions.needed());
+  out.warnings = std::move(mapped.warnings);
+  out.inputs = std::move(mapped.inputs);
+  add_alone(mapped.layers, out);
+  GroupOptions apart = how;
+  apart.fuse = false;
+  apart.handed_on.clear();
+  apart.softmax = Softmax::kAuto;
+  out.unfused = best_way(out, apart);
+  for (std::size_t a = 0; a < asked.size(); ++a) {
+    Choice made = plans[a / std::size(kTurnRooms)];
+    bool found = true;
+    for (std::size_t p = 0; p < made.group.parts.size(); ++p) {
+      found = found && asked[a][p].has_value();
+      if (!asked[a][p]) continue;
+      const nest::Optimum& turn = mapped.layers[*asked[a][p]].optimum;
+      if (!turn.infeasible && !(turn.mapping && turn.certificate.optimal)) out.ended_early = true;
+      GroupPart& part = made.group.parts[p];
+      found = found && turn.mapping.has_value();
+      if (!found) continue;
+      part.mapping = *turn.mapping;
+      repeat(out.chain, made.group.turns, part);
+      found = price(out.chain, part, options.model);
+    }
+    if (!found || !fits(out.chain, made.group)) continue;
+    add_up(out.chain, made.group);
+    out.choices.push_back(std::move(made));
   }
-  out.best = best_way(choices, chain.size(), how.goal);
+  out.best = best_way(out, how);
   if (!out.best.empty()) {
     const double found = figure(how.goal, energy_of(out.best), cycles_of(out.best));
-    out.certificate.close(found, chain_bound(chain, mapped.layers, how), 1e-9);
+    out.certificate.close(found, chain_bound(out.chain, least_of(out.chain, questions, mapped.layers), how), 1e-9);
   }
-  out.certificate.evaluated = choices.size();
-  out.certificate.space = static_cast<double>(plans.size() + chain.size());
+  out.certificate.evaluated = out.choices.size();
+  out.certificate.space = static_cast<double>(asked.size() + out.chain.length);
   out.certificate.seconds = watch.seconds();
   return out;
 }

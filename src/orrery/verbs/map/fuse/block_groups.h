@@ -1,11 +1,8 @@
 // Which operators of a chain run as one group, whose results stay on the chip, and in how many tiles of columns.
 //
-// A group hands the matrices inside of it on in the exchange level X (block_chain.h). It runs tile by tile: the one
-// loop outside X walks over the columns L that all of its operators have, and each of them makes its part of a tile
-// before the next one begins. One tile: the whole matrix stays in X. Inside, each operator is mapped as `map` maps it:
-// the same search, on one tile, with the matrices kept in X; what comes from it is priced by nest::evaluate with all
-// tiles, the matrices not kept outside of X. Where tiles take turns, what an operator keeps from turn to turn needs
-// room beside what the others keep and use (fits).
+// A group's parts are priced and have room as block_cost.h says. Each is mapped as `map` maps it: the same search, on
+// one turn, with the matrices kept in X. The core of an attention may run online besides (online_softmax.h). Where a
+// constraint says in which storage a matrix is handed on, only groups that do so are joined.
 //
 // Operators by themselves are those of `map`, so that no answer is worse than its. Energies and cycles of the steps add
 // up; all pairs of sums that no other pair beats are kept along the chain, and the best one at its end is taken.
@@ -15,7 +12,8 @@
 //
 //   energy >= least energy of `map` - what moving t takes      cycles >= work / units, words that do move / rate
 //
-// and the whole takes at least the least sums of these over all ways to make groups.
+// and the whole takes at least the least sums of these over all ways to make groups. A softmax in a core that may run
+// online takes no less than its one sweep.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +22,34 @@
 #include "orrery/base/limits/certificate.h"
 #include "orrery/engines/fused/search/optimize.h"
 #include "orrery/inputs/layers/map_model.h"
-#include "orrery/verbs/map/fuse/block_chain.h"
+#include "orrery/verbs/map/fuse/online_softmax.h"
 
 namespace orrery::verbs {
 
-struct GroupPart {
-  std::size_t place = 0;  // in the chain
-  bool takes = false, hands_on = false;
-  nest::Mapping mapping;
-  nest::Evaluation cost;            // of one instance, all tiles
-  std::vector<base::Count> beside;  // words of each storage that others of the group keep while it works; empty: none
+// Where what a link of the chain makes is handed on: in the exchange level, or outside.
+struct HandedOn {
+  std::size_t place = 0;
+  bool inside = false;
 };
 
-struct Group {
-  base::Count tiles = 1;
-  std::vector<GroupPart> parts;
-  double energy_pj = 0, cycles = 0;  // all instances
+struct GroupOptions {
+  fused::Goal goal = fused::Goal::kEdp;
+  bool fuse = true;   // false: every operator by itself
+  bool tiles = true;  // false: whole matrices only
+  Softmax softmax = Softmax::kAuto;
+  std::vector<HandedOn> handed_on;  // what is demanded
+};
+
+// The groups that can be had of the operators from `first` to before `behind`.
+struct Choice {
+  std::size_t first = 0, behind = 0;
+  Group group;
 };
 
 struct GroupedChain {
-  std::vector<Group> best, unfused;  // no groups: an operator has no mapping
+  Chain chain;  // with the links of online softmaxes
+  std::vector<Choice> choices;
+  std::vector<Group> best, unfused;  // no groups: an operator has no mapping, or nothing does what is demanded
   std::vector<std::string> unmapped;
   base::Certificate certificate;
   bool ended_early = false;
@@ -51,16 +57,14 @@ struct GroupedChain {
   base::Diagnostics warnings;
 };
 
-struct GroupOptions {
-  fused::Goal goal = fused::Goal::kEdp;
-  bool fuse = true;   // false: every operator by itself
-  bool tiles = true;  // false: whole matrices only
-  bool all = false;   // an answer without the best of every tile is one that a limit cut short
-};
+// An answer without the best of every tile is one that a limit cut short.
+GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options);
 
-GroupedChain group_chain(const std::vector<ChainLink>& chain, const GroupOptions& how, const MapOptions& options);
+// The choices of another goal besides, of the same chain.
+void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more);
 
-double energy_of(const std::vector<Group>& groups);
-double cycles_of(const std::vector<Group>& groups);
+// The best way through the chain with these choices; all that no other one beats in energy and cycles, by energy.
+std::vector<Group> best_way(const GroupedChain& of, const GroupOptions& how);
+std::vector<std::vector<Group>> best_trades(const GroupedChain& of, const GroupOptions& how);
 
 }  // namespace orrery::verbs

@@ -8,11 +8,19 @@
 
 namespace orrery::verbs {
 
-// Whether the chips of all these operators allow what they hand on to stay in their common exchange level.
-bool may_group(const std::vector<ChainLink>& chain, std::size_t first, std::size_t last);
+// What is known of operators: the least value of the goal and the least energy of one instance by itself, and of the
+// one sweep that an online softmax makes do with (0: there is none).
+struct LeastOf {
+  double figure = 0, energy = 0, one_sweep = 0;
+};
 
-// In the unit of the goal. `mapped`: the operators for the goal, then for least energy.
-double chain_bound(const std::vector<ChainLink>& chain, const std::vector<MappedLayer>& mapped,
-                   const GroupOptions& how);
+// What moving a matrix once between the exchange level and the outside takes at most, in pJ, leakage included.
+double moving_pj(const LayerQuestion& question, double words, bool in);
+
+// Cycles that an operator takes at least: its work, or one sweep of it, and the words that do move outside.
+double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once);
+
+// In the unit of the goal. `least`: as the chain's links.
+double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how);
 
 }  // namespace orrery::verbs

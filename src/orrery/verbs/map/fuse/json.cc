@@ -23,6 +23,8 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
         out.emplace_back("count", node.count);
         out.emplace_back("tile", node.tile);
         if (node.kind == TreeNode::Kind::kSpread) out.emplace_back("over", node.where);
+        if (node.kind == TreeNode::Kind::kLoop && !node.where.empty()) out.emplace_back("at", node.where);
+        if (!node.axis.empty()) out.emplace_back("axis", node.axis);
         out.emplace_back("inside", node.inside.empty() ? Json(Json::List()) : tree_json(node.inside[0]));
         break;
       case TreeNode::Kind::kCompute:
@@ -48,8 +50,9 @@ Record<BlockPoint> block_point() {
        &BlockPoint::latency},
       {"tree",
        "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
-       "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`), `compute` "
-       "(an einsum `on` a unit), `sequence` (lists that run one after the other).",
+       "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`; of a model's "
+       "block also the storage that it is `at`, or the `axis` of the instances), `compute` (an einsum `on` a unit), "
+       "`sequence` (lists that run one after the other).",
        [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
 }
 
@@ -78,12 +81,20 @@ Record<BlockAnswer> block_result() {
       {"capacity_bits", "Bits that an instance can hold; null: no limit.", &BlockUse::capacity_bits},
       {"first", "First einsum that is open at that moment.", &BlockUse::first},
       {"last", "Last einsum that is open at that moment.", &BlockUse::last}};
+  const Record<std::pair<double, double>> of_best = {{"energy", "Its energy.", &std::pair<double, double>::first},
+                                                     {"latency", "Its time.", &std::pair<double, double>::second}};
   const Record<BlockExchange> exchange = {
       {"tensor", "Name of the tensor.", &BlockExchange::tensor},
       {"storage", "Storage in which einsums hand it on.", &BlockExchange::storage},
       {"loops", "Rank variables of the loops above its tile, outside in.", &BlockExchange::loops},
       {"tile_bits", "Bits of the tile.", &BlockExchange::tile_bits},
-      {"bits", "Bits of the whole tensor.", &BlockExchange::bits}};
+      {"bits", "Bits of the whole tensor.", &BlockExchange::bits},
+      {"outside", "Of a model's block: the best one that hands this tensor on in the outermost storage.",
+       &BlockExchange::outside, of_best, when([](const BlockExchange& e) { return e.outside.has_value(); })}};
+  const Record<BlockWhy> why = {
+      {"tensor", "The tensor of `--why`.", &BlockWhy::tensor},
+      {"storage", "Where it is handed on.", &BlockWhy::storage},
+      {"best", "The best block that does so; null where none is allowed.", &BlockWhy::best, of_best}};
   const Record<std::pair<double, double>> unfused = {
       {"energy", "Energy of the best without fusion.", &std::pair<double, double>::first},
       {"latency", "Time of the best without fusion.", &std::pair<double, double>::second}};
@@ -107,7 +118,10 @@ Record<BlockAnswer> block_result() {
       {"compute_energy", "Energy of all units without leakage.", &A::compute_energy},
       {"leakage_energy", "Leakage of all parts.", &A::leakage_energy},
       {"capacity", "How full each storage but the outermost gets.", &A::use, use},
-      {"exchanges", "Where tensors are handed on from einsum to einsum.", &A::exchanges, exchange}};
+      {"exchanges", "Where tensors are handed on from einsum to einsum.", &A::exchanges, exchange},
+      {"why", "With `--why`: what becomes of the block with a tensor handed on elsewhere.", &A::why, why,
+       when([](const A& a) { return a.why.has_value(); })},
+      {"searched", "Whether the tree was searched; false with `--tree`, of which nothing is proven.", &A::searched}};
 }
 
 Record<base::Certificate> block_certificate() {

@@ -6,131 +6,19 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/verbs/map/fuse/native_tree.h"
+#include "orrery/verbs/map/fuse/tree_file.h"
 
 namespace orrery::verbs {
 namespace {
 
-using Chain = std::vector<ChainLink>;
-
-constexpr double kSeconds = 5;  // where nobody says how long
-
-std::string tensor_name(const Chain& chain, const GroupPart& part, std::size_t s) {
-  const std::string& name = chain[part.place].question.einsum.dataspaces[s].name;
-  if (name == "Inputs" && part.takes) return chain[part.place - 1].question.name;
-  if (name == "Outputs") return chain[part.place].question.name;
-  return chain[part.place].question.name + "." + name;
-}
-
-double bits_of(const Chain& chain, const GroupPart& part, std::size_t level, std::size_t s) {
-  const LayerQuestion& question = chain[part.place].question;
-  const base::Count own = question.einsum.dataspaces[s].bits;
-  return own > 0 ? static_cast<double>(own) : question.chip->storages[level].word_bits;
-}
-
-TreeNode loop_node(TreeNode::Kind kind, std::string name, base::Count count, base::Count tile) {
-  TreeNode node;
-  node.kind = kind;
-  node.name = std::move(name);
-  node.count = count;
-  node.tile = tile;
-  return node;
-}
-
-// The nest of an operator, outside in; of a group in tiles without the loop over them.
-std::vector<TreeNode> nest_nodes(const Chain& chain, const GroupPart& part, base::Count tiles) {
-  const LayerQuestion& question = chain[part.place].question;
-  const int exchange = exchange_level(*question.chip);
-  std::vector<TreeNode> line;
-  std::vector<base::Count> left;
-  for (const workload::Dimension& d : question.einsum.dimensions) left.push_back(d.bound);
-  const auto columns = static_cast<std::size_t>(question.einsum.dimension_index("L"));
-  for (std::size_t l = part.mapping.levels.size(); l-- > 0;) {
-    const nest::LevelMapping& level = part.mapping.levels[l];
-    const machine::Storage& storage = question.chip->storages[l];
-    for (std::size_t s = 0; s < question.einsum.dataspaces.size() && !storage.pass_through; ++s) {
-      const nest::DataspaceCost& cost = part.cost.storages[l].dataspaces[s];
-      const std::string& name = question.einsum.dataspaces[s].name;
-      if (!cost.kept) continue;
-      TreeNode node;
-      node.name = tensor_name(chain, part, s);
-      node.where = storage.name;
-      node.bits = static_cast<double>(cost.tile_words) * bits_of(chain, part, l, s);
-      node.shared =
-          static_cast<int>(l) == exchange && ((name == "Inputs" && part.takes) || (name == "Outputs" && part.hands_on));
-      line.push_back(std::move(node));
-    }
-    const auto add = [&](TreeNode::Kind kind, int dimension, base::Count count) {
-      const auto d = static_cast<std::size_t>(dimension);
-      if (kind == TreeNode::Kind::kLoop && l + 1 == part.mapping.levels.size() && d == columns) {
-        count /= tiles;
-        left[d] /= tiles;
-      }
-      if (count <= 1) return;
-      left[d] /= count;
-      line.push_back(loop_node(kind, question.einsum.dimensions[d].name, count, left[d]));
-      if (kind == TreeNode::Kind::kSpread)
-        line.back().where = l > 0 ? question.chip->storages[l - 1].name : question.chip->compute.name;
-    };
-    for (auto d = level.temporal_order.rbegin(); d != level.temporal_order.rend(); ++d)
-      add(TreeNode::Kind::kLoop, *d, level.temporal[static_cast<std::size_t>(*d)]);
-    for (auto d = level.spatial_order.rbegin(); d != level.spatial_order.rend(); ++d)
-      add(TreeNode::Kind::kSpread, *d, level.spatial[static_cast<std::size_t>(*d)]);
-  }
-  TreeNode compute;
-  compute.kind = TreeNode::Kind::kCompute;
-  compute.name = question.name;
-  compute.where = question.chip->compute.name;
-  std::vector<TreeNode> nodes{std::move(compute)};
-  for (; !line.empty(); line.pop_back()) {
-    TreeNode outer = std::move(line.back());
-    if (outer.kind == TreeNode::Kind::kHold) {
-      nodes.insert(nodes.begin(), std::move(outer));
-    } else {
-      outer.inside = {std::move(nodes)};
-      nodes.clear();
-      nodes.push_back(std::move(outer));
-    }
-  }
-  return nodes;
-}
-
-std::vector<TreeNode> inside(TreeNode loop, std::vector<TreeNode> nodes) {
-  if (loop.count == 1) return nodes;
-  loop.inside = {std::move(nodes)};
-  std::vector<TreeNode> out;
-  out.push_back(std::move(loop));
-  return out;
-}
-
-std::vector<TreeNode> group_nodes(const Chain& chain, const Group& group) {
-  const LayerQuestion& first = chain[group.parts.front().place].question;
-  std::vector<TreeNode> nodes;
-  if (group.parts.size() == 1) {
-    nodes = nest_nodes(chain, group.parts.front(), 1);
-  } else {
-    TreeNode parts;
-    parts.kind = TreeNode::Kind::kSequence;
-    for (const GroupPart& part : group.parts) parts.inside.push_back(nest_nodes(chain, part, group.tiles));
-    nodes.push_back(std::move(parts));
-    const auto columns = static_cast<std::size_t>(first.einsum.dimension_index("L"));
-    TreeNode turns =
-        loop_node(TreeNode::Kind::kLoop, "L", group.tiles, first.einsum.dimensions[columns].bound / group.tiles);
-    turns.shared = true;
-    nodes = inside(std::move(turns), std::move(nodes));
-  }
-  return inside(loop_node(TreeNode::Kind::kLoop, "instance", first.instances, 1), std::move(nodes));
-}
-
 BlockPoint point_of(const Chain& chain, const std::vector<Group>& groups) {
-  BlockPoint point{energy_of(groups), cycles_of(groups), {}};
-  TreeNode all;
-  all.kind = TreeNode::Kind::kSequence;
-  for (const Group& group : groups) all.inside.push_back(group_nodes(chain, group));
-  point.tree.push_back(std::move(all));
-  return point;
+  return {energy_of(groups), cycles_of(groups), nodes_of(chain, groups)};
 }
 
 std::string slowest(const machine::Chip& chip, const nest::Evaluation& cost) {
@@ -200,19 +88,17 @@ void add_use(const Chain& chain, const Group& group, const GroupPart& part, Bloc
 
 void add_exchange(const Chain& chain, const Group& group, const GroupPart& part, BlockAnswer& answer) {
   const ChainLink& link = chain[part.place];
-  if (!link.hands_on) return;
+  if (part.streams || (part.leaves && !link.hands_on)) return;
   const machine::Chip& chip = *link.question.chip;
   const std::size_t level = part.hands_on ? static_cast<std::size_t>(exchange_level(chip)) : chip.storages.size() - 1;
   const auto s = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
-  std::vector<base::Count> bounds;
-  for (const workload::Dimension& d : link.question.einsum.dimensions) bounds.push_back(d.bound);
   BlockExchange made;
-  made.tensor = link.question.name;
+  made.tensor = link.makes;
   made.storage = chip.storages[level].name;
-  made.bits =
-      static_cast<double>(link.question.einsum.volume(static_cast<int>(s), bounds)) * bits_of(chain, part, level, s);
-  made.tile_bits = made.bits / static_cast<double>(part.hands_on ? group.tiles : 1);
-  if (part.hands_on && group.tiles > 1) made.loops = {"L"};
+  made.bits = static_cast<double>(words_of(link.question, static_cast<int>(s))) * bits_of(chain, part, level, s);
+  made.tile_bits = made.bits / static_cast<double>(part.hands_on ? group.turns.all() : 1);
+  if (part.hands_on && group.turns.columns > 1) made.loops.emplace_back("L");
+  if (part.hands_on && group.turns.keys > 1) made.loops.emplace_back("keys");
   answer.exchanges.push_back(std::move(made));
 }
 
@@ -227,8 +113,12 @@ void add_figures(const Chain& chain, const GroupedChain& found, BlockAnswer& ans
       row.bound_by = slowest(*question.chip, part.cost);
       row.energy = instances * part.cost.energy_pj;
       row.latency = instances * static_cast<double>(part.cost.cycles);
-      row.unfused_energy = found.unfused[part.place].energy_pj;
-      row.unfused_latency = found.unfused[part.place].cycles;
+      const std::optional<std::size_t> apart =
+          part.place < chain.length ? std::optional(part.place) : chain[part.place].one_sweep_of;
+      if (apart && *apart < found.unfused.size()) {
+        row.unfused_energy = found.unfused[*apart].energy_pj;
+        row.unfused_latency = found.unfused[*apart].cycles;
+      }
       answer.einsums.push_back(std::move(row));
       add_traffic(chain, part, answer);
       add_use(chain, group, part, answer);
@@ -239,20 +129,104 @@ void add_figures(const Chain& chain, const GroupedChain& found, BlockAnswer& ans
 // What the answer is called, where it has a name.
 void add_notes(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
   for (const Group& group : groups) {
-    if (group.parts.size() < 3 || chain[group.parts[1].place].question.name.find("softmax") == std::string::npos)
-      continue;
+    const bool softmax = group.parts.size() >= 3 &&
+                         chain[group.parts[1].place].takes == chain[group.parts[0].place].makes &&
+                         chain[group.parts[1].place].question.name.find("softmax") != std::string::npos;
+    if (!softmax) continue;
     const LayerQuestion& first = chain[group.parts.front().place].question;
-    const auto columns = static_cast<std::size_t>(first.einsum.dimension_index("L"));
+    const base::Count queries = bound_of(first, "L"), keys = bound_of(first, "D");
+    const base::Count at_work = queries / group.turns.columns;
+    std::string note = "scores never leave the chip: ";
+    if (group.turns.keys > 1)
+      note += fmt::format("{} queries stay while {} keys at a time pass, and what they weigh is {}", at_work,
+                          keys / group.turns.keys, group.online ? "rescaled: FlashAttention's shape" : "added up");
+    else if (group.turns.columns > 1)
+      note += fmt::format("{} queries at a time meet all keys, as in FlashAttention's loop over queries", at_work);
+    else
+      note += fmt::format("those of the {} queries that share keys stay whole", queries);
     answer.notes.push_back(
-        group.tiles == 1
-            ? fmt::format("scores never leave the chip: those of the {} queries that share keys stay whole",
-                          first.einsum.dimensions[columns].bound)
-            : fmt::format(
-                  "scores never leave the chip: {} queries at a time meet all keys, are normalised and weigh the "
-                  "values, as in FlashAttention's loop over queries; softmax is over whole columns, not online",
-                  first.einsum.dimensions[columns].bound / group.tiles));
+        note + (group.online ? "; the softmax is online" : "; the softmax is over whole columns, not online"));
     return;
   }
+}
+
+// TENSOR=STORAGE, of a tensor that an operator hands to the next one. Throws InputError O2113.
+HandedOn handed_on(const Chain& chain, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string tensor = text.substr(0, equals),
+                    storage = equals == std::string::npos ? "" : text.substr(equals + 1);
+  std::vector<std::string> tensors;
+  for (std::size_t i = 0; i < chain.length; ++i) {
+    if (!chain[i].hands_on) continue;
+    tensors.push_back(chain[i].makes);
+    if (chain[i].makes != tensor) continue;
+    const machine::Chip& chip = *chain[i].question.chip;
+    const int exchange = exchange_level(chip);
+    const std::string outside = chip.storages.back().name;
+    if (storage == outside) return {i, false};
+    if (exchange < 0 || storage != chip.storages[static_cast<std::size_t>(exchange)].name)
+      base::fail(
+          "O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
+          exchange < 0
+              ? fmt::format("on this chip only in `{}`: no storage inside it stands outside of all fan-outs", outside)
+              : fmt::format("it can in `{}` and in `{}`", chip.storages[static_cast<std::size_t>(exchange)].name,
+                            outside));
+    if (may_group(chain, i, i + 1)) return {i, true};
+    base::fail("O2113", fmt::format("constraints of the chip keep `{}` out of `{}`", tensor, storage), {},
+               fmt::format("it can be handed on in `{}`", outside));
+  }
+  base::fail("O2113", fmt::format("no operator hands `{}` to the next one", tensor), {},
+             tensors.empty()
+                 ? "none of this block's operators hands anything on"
+                 : base::did_you_mean(tensor, tensors, fmt::format("those are {}", fmt::join(tensors, ", "))));
+}
+
+// Why there is nothing: an operator without a mapping, or a tensor that fits nowhere.
+std::string why_nothing(const GroupedChain& found, const GroupOptions& how) {
+  const Chain& chain = found.chain;
+  if (!found.unmapped.empty()) return fmt::format("`{}` has no mapping", found.unmapped.front());
+  for (const HandedOn& one : how.handed_on) {
+    const LayerQuestion& maker = chain[one.place].question;
+    if (!one.inside) continue;
+    const auto usable = maker.chip->usable_words(exchange_level(*maker.chip));
+    const base::Count words = words_of(maker, maker.einsum.dataspace_index("Outputs"));
+    return fmt::format("`{}` has {} words, {} a column; `{}` holds {}, and no tile of it that was tried has room there",
+                       chain[one.place].makes, words, words / bound_of(maker, "L"),
+                       maker.chip->storages[static_cast<std::size_t>(exchange_level(*maker.chip))].name,
+                       usable ? fmt::format("{}", *usable) : "any number");
+  }
+  return how.softmax == Softmax::kOnline ? "no online softmax has room on the chip" : "nothing does what is demanded";
+}
+
+using Pair = std::optional<std::pair<double, double>>;
+
+Pair best_with(const GroupedChain& found, GroupOptions how, const HandedOn& demanded) {
+  std::erase_if(how.handed_on, [&](const HandedOn& one) { return one.place == demanded.place; });
+  how.handed_on.push_back(demanded);
+  const std::vector<Group> best = best_way(found, how);
+  return best.empty() ? Pair() : Pair({energy_of(best), cycles_of(best)});
+}
+
+// What the block would take with each tensor that stays inside handed on outside.
+void add_outside(const GroupedChain& found, const GroupOptions& how, BlockAnswer& answer) {
+  for (std::size_t i = 0; i < found.chain.length; ++i)
+    for (BlockExchange& one : answer.exchanges)
+      if (one.tensor == found.chain[i].makes && one.storage != found.chain[i].question.chip->storages.back().name)
+        one.outside = best_with(found, how, {i, false});
+}
+
+// A tree from a file in place of the search.
+BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptions& options, BlockAnswer answer) {
+  TreeFile file = read_tree(request.tree);
+  answer.inputs.push_back(std::move(file.input));
+  answer.searched = false;
+  GroupedChain found;
+  found.best = groups_of(chain, file.tree, options.model);
+  found.chain = std::move(chain);
+  answer.best = point_of(found.chain, found.best);
+  add_figures(found.chain, found, answer);
+  add_notes(found.chain, found.best, answer);
+  return answer;
 }
 
 }  // namespace
@@ -268,25 +242,47 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   answer.title = asked.title;
   answer.warnings = std::move(asked.warnings);
   answer.inputs = std::move(asked.inputs);
-  const Chain chain = chain_of(asked.questions);
+  Chain asked_chain = chain_of(asked.questions);
+  if (request.softmax == Softmax::kElementwise) asked_chain = elementwise(std::move(asked_chain));
   MapOptions options;
   static_cast<base::Limits&>(options.limits) = request.search.limits;
-  const bool limited = options.limits.seconds > 0;
-  if (!limited) options.limits.seconds = kSeconds;
+  options.limits.explain = false;  // tiles that have no mapping are just not taken
   if (request.interruptible) options.limits.stop = request.interruptible();
-  GroupedChain found =
-      group_chain(chain, {request.search.goal, request.search.fuse, request.search.fused_loops != 0, limited}, options);
+  if (!request.tree.empty()) return given_block(request, std::move(asked_chain), options, std::move(answer));
+  GroupOptions how;
+  how.goal = request.search.goal;
+  how.fuse = request.search.fuse;
+  how.tiles = request.search.fused_loops != 0;
+  how.softmax = request.softmax;
+  for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
+  std::optional<HandedOn> why;
+  if (!request.why.empty()) why = handed_on(asked_chain, request.why);
+  GroupedChain found = group_chain(asked_chain, how, options);
+  for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
+    if (!request.search.front || goal == how.goal) continue;
+    GroupOptions other = how;
+    other.goal = goal;
+    include(found, how, group_chain(asked_chain, other, options));
+  }
+  const Chain& chain = found.chain;
   answer.warnings.append(found.warnings);
   answer.certificate = found.certificate;
   answer.ended_early = found.ended_early;
   if (found.best.empty()) {
-    answer.infeasible = fmt::format("`{}` has no mapping", found.unmapped.empty() ? "" : found.unmapped.front());
+    answer.infeasible = why_nothing(found, how);
     return answer;
   }
   answer.best = point_of(chain, found.best);
+  if (request.search.front)
+    for (const std::vector<Group>& trade : best_trades(found, how)) answer.front.push_back(point_of(chain, trade));
   if (request.search.fuse) answer.unfused = {energy_of(found.unfused), cycles_of(found.unfused)};
   add_figures(chain, found, answer);
   add_notes(chain, found.best, answer);
+  add_outside(found, how, answer);
+  if (why) {
+    const std::size_t equals = request.why.rfind('=');
+    answer.why = BlockWhy{request.why.substr(0, equals), request.why.substr(equals + 1), best_with(found, how, *why)};
+  }
   return answer;
 }
 

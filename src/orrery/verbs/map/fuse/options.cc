@@ -13,6 +13,7 @@
 #include "orrery/verbs/map/fuse/native_block.h"
 #include "orrery/verbs/map/fuse/run.h"
 #include "orrery/verbs/map/fuse/table.h"
+#include "orrery/verbs/map/fuse/tree_picture.h"
 
 namespace orrery::verbs {
 namespace {
@@ -22,7 +23,17 @@ constexpr std::string_view kBlockCompat = "accelforge";
 struct BlockOptions : OutputFolder {
   BlockRequest request;
   bool fuse = false, apart = false;
+  std::string svg;  // picture of the tree; empty: none
 };
+
+Softmax softmax(const std::string& name) {
+  static const std::vector<std::string> names = {"auto", "multipass", "online", "elementwise"};
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end())
+    misuse("O1102", fmt::format("`{}` is no way to compute a softmax", name),
+           base::did_you_mean(name, names, fmt::format("ways are {}", fmt::join(names, ", "))));
+  return static_cast<Softmax>(at - names.begin());
+}
 
 fused::Goal goal(const std::string& name) {
   static const std::vector<std::string> names = {"edp", "energy", "delay"};
@@ -45,7 +56,8 @@ int fused_loops(const std::string& text) {
 }
 
 // A block of a model, in place of files.
-void declare_model(CommandLine& line, MapRequest& native) {
+void declare_model(CommandLine& line, BlockRequest& request) {
+  MapRequest& native = request.native;
   line.text("--model", native.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_chips(line, native);
   declare_ignored(line, native.ignored);
@@ -62,23 +74,55 @@ void declare_model(CommandLine& line, MapRequest& native) {
                native.phase = name;
              });
   line.offer("--phase", {"prefill", "decode", "verify"});
+  line.meant("--softmax", "NAME",
+             "auto (default: the better of both), multipass (over whole columns), online (over parts of them), "
+             "elementwise (one sweep that needs no sums)",
+             [&request](const std::string& name) { request.softmax = softmax(name); });
+  line.offer("--softmax", {"auto", "multipass", "online", "elementwise"});
+  line.texts("--hand-on", request.handed_on, "TENSOR=STORAGE",
+             "Where a tensor has to be handed on: KTQ=HBM (repeatable)");
+  line.text("--why", request.why, "TENSOR=STORAGE", "What becomes of the best with a tensor handed on elsewhere");
+  line.text("--tree", request.tree, "FILE", "Price this tree, of result.json, in place of a search");
   line.count("--draft", native.drafted, "Tokens to verify at a time; default 4");
+  line.settings(native.overrides, "Of a model: replace or add a value of its chips' documents (repeatable)");
 }
 
 // Throws Misuse O2111 for what goes with the other kind of block.
 void demand_one_kind(const BlockOptions& options, bool compat) {
   const BlockRequest& request = options.request;
-  const char* beside = compat && !request.native.model.empty() ? "--model"
-                       : compat                                ? nullptr
-                       : !request.files.empty()                ? "a file"
-                       : request.search.front                  ? "--pareto"
-                       : !request.templates.defined.empty()    ? "--define"
-                       : !request.templates.folders.empty()    ? "--include"
-                                                               : nullptr;
-  if (beside)
-    misuse("O2111", fmt::format("{} does not go with {}", beside, compat ? "AccelForge's files" : "a model's block"),
-           compat ? "describe the block in the files, or leave `--compat accelforge` out and name a chip"
-                  : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
+  const MapRequest& native = request.native;
+  const std::pair<bool, const char*> of_a_model[] = {{!native.model.empty(), "--model"},
+                                                     {!native.chips.empty(), "--chip"},
+                                                     {!native.overrides.empty(), "--set"},
+                                                     {native.sequence.has_value(), "--seq"},
+                                                     {native.cached.has_value(), "--cache"},
+                                                     {native.batch.has_value(), "--batch"},
+                                                     {!native.phase.empty(), "--phase"},
+                                                     {native.drafted.has_value(), "--draft"},
+                                                     {!native.ignored.empty(), "--ignore"},
+                                                     {!native.like.empty(), "--like"},
+                                                     {request.softmax != Softmax::kAuto, "--softmax"},
+                                                     {!request.handed_on.empty(), "--hand-on"},
+                                                     {!request.why.empty(), "--why"},
+                                                     {!request.tree.empty(), "--tree"}};
+  const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
+                                                   {!request.templates.defined.empty(), "--define"},
+                                                   {!request.templates.folders.empty(), "--include"}};
+  const auto refuse = [&](const auto& wrong) {
+    for (const auto& [given, beside] : wrong)
+      if (given)
+        misuse("O2111",
+               fmt::format("{} does not go with {}", beside, compat ? "AccelForge's files" : "a model's block"),
+               compat ? "describe the block in the files, or leave `--compat accelforge` out and name a chip"
+                      : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
+  };
+  compat ? refuse(of_a_model) : refuse(of_files);
+  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty() || request.search.front))
+    misuse("O2111", "`--tree` is one tree: nothing is chosen, and nothing compared",
+           "leave `--hand-on`, `--why` and `--pareto` out, or have the block searched");
+  if (request.softmax == Softmax::kOnline && (options.apart || request.search.fused_loops == 0))
+    misuse("O2111", "an online softmax shares its loops over queries and keys with both products",
+           "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");
 }
 
 bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
@@ -88,7 +132,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
   line.words("FILES", request.files, "With --compat accelforge: its architecture and workload (YAML, with Jinja)");
   line.group("Question");
   line.toggle("--fuse", options.fuse, "Map all einsums together");
-  declare_model(line, request.native);
+  declare_model(line, request);
   std::string compat;
   line.meant("--compat", "NAME", "accelforge: read its files, and count as it does", [](const std::string& name) {
     if (name != kBlockCompat)
@@ -125,6 +169,7 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
                  "Seconds; the best so far is printed with its gap");
   line.memory(request.search.limits.memory);
   declare(line, options, "Write result.json there");
+  line.output_file("--svg", options.svg, "FILE", "Draw the loop tree there");
   line.pictures();
   if (!line.read(arguments, console)) return false;
   request.search.fuse = !options.apart;
@@ -183,6 +228,7 @@ int run_map_fuse(const Arguments& arguments, Console& console) {
   steps.table = map_fuse_table;
   steps.folder = options;
   steps.names = {"result.json"};
+  steps.files = {{options.svg, tree_svg}};
   steps.outcome = outcome_of_block;
   return run_verb(console, steps);
 }

@@ -8,6 +8,7 @@
 
 #include "orrery/engines/fused/search/optimize.h"
 #include "orrery/formats/timeloop/documents/jinja.h"
+#include "orrery/verbs/map/fuse/online_softmax.h"
 #include "orrery/verbs/map/request.h"
 
 namespace orrery::verbs {
@@ -17,6 +18,10 @@ struct BlockRequest {
   formats::timeloop::TemplateOptions templates;  // --define, --include
   MapRequest native;                             // a model and its chips, in place of files
   fused::SearchOptions search;
+  Softmax softmax = Softmax::kAuto;    // of a model
+  std::vector<std::string> handed_on;  // of a model: TENSOR=STORAGE, demanded
+  std::string why;                     // of a model: TENSOR=STORAGE, to compare; empty: none
+  std::string tree;                    // of a model: a file with the tree, in place of a search
   std::function<const std::atomic<bool>*()> interruptible;
 };
 

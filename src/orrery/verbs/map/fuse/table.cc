@@ -1,5 +1,7 @@
 #include "orrery/verbs/map/fuse/table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -110,9 +112,16 @@ std::string exchange_table(const BlockAnswer& answer) {
   Table table;
   table.header = {"handed on", "storage", "tile", "of", "below loops over"};
   table.left_columns = {1, 4};
-  for (const BlockExchange& one : answer.exchanges)
+  const bool outside = std::any_of(answer.exchanges.begin(), answer.exchanges.end(),
+                                   [](const BlockExchange& one) { return one.outside.has_value(); });
+  if (outside) table.header.insert(table.header.end(), {"outside: energy", "latency"});
+  for (const BlockExchange& one : answer.exchanges) {
     table.rows.push_back({one.tensor, one.storage, shown_bytes(one.tile_bits), shown_bytes(one.bits),
                           fmt::format("{}", fmt::join(one.loops, ", "))});
+    if (!outside) continue;
+    table.rows.back().push_back(one.outside ? change_text(one.outside->first, answer.best->energy) : "");
+    table.rows.back().push_back(one.outside ? change_text(one.outside->second, answer.best->latency) : "");
+  }
   return table.rows.empty() ? "" : text(table);
 }
 
@@ -140,7 +149,13 @@ std::string map_fuse_table(const BlockAnswer& answer) {
     out +=
         fmt::format("; against unfused: energy {}, latency {}", change_text(answer.best->energy, answer.unfused->first),
                     change_text(answer.best->latency, answer.unfused->second));
+  if (const auto& why = answer.why)
+    out += why->best ? fmt::format("\nwith {} handed on in {}: energy {}, latency {}", why->tensor, why->storage,
+                                   change_text(why->best->first, answer.best->energy),
+                                   change_text(why->best->second, answer.best->latency))
+                     : fmt::format("\n{} cannot be handed on in {}", why->tensor, why->storage);
   for (const std::string& note : answer.notes) out += "\n" + note;
+  if (!answer.searched) return out + "\nthe tree was given: nothing is proven\n";
   const base::Certificate& proven = answer.certificate;
   out += proven.optimal ? fmt::format("\nproven: no allowed tree has less {}\n", answer.objective)
                         : fmt::format("\nnot proven: {} may be less by {:.2f} %\n", answer.objective, 100 * proven.gap);

@@ -1,0 +1,135 @@
+#include "orrery/verbs/map/fuse/block_cost.h"
+
+#include <string>
+
+#include "orrery/engines/nest/model/legality.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+
+// Words in the exchange level that earlier parts made and later ones take while part `now` works, which does neither.
+Count handed_past(const Chain& chain, const Group& group, std::size_t now, std::size_t level) {
+  Count words = 0;
+  for (std::size_t maker = 0; maker < now; ++maker) {
+    const ChainLink& link = chain[group.parts[maker].place];
+    if (!group.parts[maker].hands_on || link.in_place != 0 || link.makes == chain[group.parts[now].place].takes)
+      continue;
+    for (std::size_t taker = now + 1; taker < group.parts.size(); ++taker) {
+      if (!group.parts[taker].takes || chain[group.parts[taker].place].takes != link.makes) continue;
+      const auto made = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
+      words += group.parts[maker].cost.storages[level].dataspaces[made].tile_words;
+      break;
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+Count columns_of(const GroupPart& part, const Turns& turns) {
+  return part.streams ? turns.all() : turns.columns;
+}
+
+void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
+  const LayerQuestion& question = chain[part.place].question;
+  nest::LevelMapping& outermost = part.mapping.levels.back();
+  const auto go_over = [&](int dimension, Count count) {
+    outermost.temporal[static_cast<std::size_t>(dimension)] *= count;
+    std::erase(outermost.temporal_order, dimension);
+    outermost.temporal_order.push_back(dimension);
+  };
+  if (part.keys >= 0) go_over(part.keys, turns.keys);
+  go_over(question.einsum.dimension_index("L"), columns_of(part, turns));
+  const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
+  for (const auto& [inside, name] :
+       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
+    const int s = question.einsum.dataspace_index(name);
+    for (std::size_t l = exchange + 1; l < part.mapping.levels.size() && inside; ++l)
+      part.mapping.levels[l].keep &= ~(1U << s);
+  }
+}
+
+bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model) {
+  const LayerQuestion& question = chain[part.place].question;
+  nest::Mapspace space = question.space;
+  const int exchange = exchange_level(*question.chip);
+  for (const auto& [wanted, name] :
+       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
+    if (!wanted) continue;
+    const int s = question.einsum.dataspace_index(name);
+    std::erase_if(space.constraints, [&](const nest::Constraint& one) {
+      return one.kind == nest::Constraint::Kind::kKeep && one.level > exchange && one.dataspace == s;
+    });
+  }
+  if (!nest::is_legal(question.einsum, *question.chip, part.mapping) ||
+      !nest::is_allowed(question.einsum, *question.chip, part.mapping, space))
+    return false;
+  part.cost = nest::evaluate(question.einsum, *question.chip, part.mapping, model, question.space.reuse);
+  return true;
+}
+
+std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Turns& turns, std::size_t level) {
+  const ChainLink& link = chain[part.place];
+  const workload::Einsum& einsum = link.question.einsum;
+  const bool exchanges = static_cast<int>(level) == exchange_level(*link.question.chip);
+  Count lasting = 0, passing = 0;
+  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
+    const nest::DataspaceCost& one = part.cost.storages[level].dataspaces[s];
+    if (!one.kept || (exchanges && (link.in_place >> s & 1U) != 0)) continue;
+    const bool by_columns = einsum.relevant(static_cast<int>(s), einsum.dimension_index("L"));
+    const bool by_keys = part.keys >= 0 && einsum.relevant(static_cast<int>(s), part.keys);
+    Count round = one.partition_words;
+    if (by_columns) round /= columns_of(part, turns);
+    const bool touched = turns.keys > 1 ? by_keys || (by_columns && part.streams) : by_columns;
+    const bool lasts =
+        (exchanges && (link.lasts >> s & 1U) != 0) || (turns.all() > 1 && !touched && one.tile_words == round);
+    (lasts ? lasting : passing) += one.tile_words;
+  }
+  return {lasting, passing};
+}
+
+bool fits(const Chain& chain, Group& group) {
+  for (std::size_t now = 0; now < group.parts.size(); ++now) {
+    GroupPart& part = group.parts[now];
+    const machine::Chip& chip = *chain[part.place].question.chip;
+    part.beside.assign(chip.storages.size(), 0);
+    for (std::size_t l = 0; l + 1 < chip.storages.size(); ++l) {
+      if (chip.storages[l].pass_through) continue;
+      for (const GroupPart& other : group.parts) {
+        const int same = chain[other.place].question.chip->storage_index(chip.storages[l].name);
+        if (&other != &part && same >= 0)
+          part.beside[l] += kept(chain, other, group.turns, static_cast<std::size_t>(same)).first;
+      }
+      if (static_cast<int>(l) == exchange_level(chip)) part.beside[l] += handed_past(chain, group, now, l);
+      const auto [lasting, passing] = kept(chain, part, group.turns, l);
+      const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));
+      if (usable && lasting + passing + part.beside[l] > *usable) return false;
+    }
+  }
+  return true;
+}
+
+void add_up(const Chain& chain, Group& group) {
+  group.energy_pj = group.cycles = 0;
+  for (const GroupPart& part : group.parts) {
+    const auto instances = static_cast<double>(chain[part.place].question.instances);
+    group.energy_pj += instances * part.cost.energy_pj;
+    group.cycles += instances * static_cast<double>(part.cost.cycles);
+  }
+}
+
+double energy_of(const std::vector<Group>& groups) {
+  double sum = 0;
+  for (const Group& group : groups) sum += group.energy_pj;
+  return sum;
+}
+
+double cycles_of(const std::vector<Group>& groups) {
+  double sum = 0;
+  for (const Group& group : groups) sum += group.cycles;
+  return sum;
+}
+
+}  // namespace orrery::verbs

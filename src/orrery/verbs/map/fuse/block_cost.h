@@ -1,0 +1,72 @@
+// What a group of operators costs, and whether it has room: pure functions of the mappings, which know no search.
+//
+// A group hands the matrices inside of it on in the exchange level X (block_chain.h) and runs in turns: the loops
+// outside X walk over the columns L that all of its operators have and, inside of that, over the keys of an online
+// softmax (online_softmax.h). Each operator makes its part of a turn before the next one begins. A part's mapping is
+// that of the whole operator, the turns being the outermost loops; nest::evaluate prices it, the matrices that are
+// handed on not kept outside of X.
+//
+// Room: while an operator works, a storage holds its tiles; what other operators of the group keep from turn to turn
+// (`lasting`); and in X what was made before and is taken later. A tile lasts if no turn brings it again: it is all
+// that an instance sees of the tensor in one round of the innermost loop over turns that does not touch it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "orrery/engines/nest/model/model.h"
+#include "orrery/verbs/map/fuse/block_chain.h"
+
+namespace orrery::verbs {
+
+// The loops outside X.
+struct Turns {
+  base::Count columns = 1, keys = 1;
+
+  base::Count all() const { return columns * keys; }
+  auto operator<=>(const Turns&) const = default;
+};
+
+struct GroupPart {
+  std::size_t place = 0;                 // in Chain::links
+  bool takes = false, hands_on = false;  // in X
+  bool leaves = true;                    // what it makes goes out, too
+  int keys = -1;                         // its dimension that the turns over keys walk over; -1: none
+  bool streams = false;                  // its columns are those of every turn: nothing of them comes again
+  nest::Mapping mapping;
+  nest::Evaluation cost;            // of one instance, all turns
+  std::vector<base::Count> beside;  // words of each storage that the rest of the group holds while it works
+};
+
+struct Group {
+  Turns turns;
+  bool online = false;  // its softmax makes do with parts of columns
+  std::vector<GroupPart> parts;
+  double energy_pj = 0, cycles = 0;  // all instances
+};
+
+// Turns over a part's columns.
+base::Count columns_of(const GroupPart& part, const Turns& turns);
+
+// Makes a part's mapping of one turn one of all turns, in which what is handed on does not go out.
+void repeat(const Chain& chain, const Turns& turns, GroupPart& part);
+
+// Fills `cost`; false where the mapping is not legal or not allowed.
+bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model);
+
+// Words of an instance's storage that stay from turn to turn, and those that a turn needs besides.
+std::pair<base::Count, base::Count> kept(const Chain& chain, const GroupPart& part, const Turns& turns,
+                                         std::size_t level);
+
+// Whether the parts have room beside each other, everywhere; fills `beside`. Of operators that are priced.
+bool fits(const Chain& chain, Group& group);
+
+// Sets energy and cycles from the parts.
+void add_up(const Chain& chain, Group& group);
+
+double energy_of(const std::vector<Group>& groups);
+double cycles_of(const std::vector<Group>& groups);
+
+}  // namespace orrery::verbs

@@ -1,0 +1,191 @@
+// Groups of operators against a literal reading: every turn is run, and what a storage holds is written down.
+#include "orrery/verbs/map/fuse/block_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/verbs/map/fuse/group_bound.h"
+#include "orrery/verbs/map/fuse/native_tree.h"
+#include "orrery/verbs/map/fuse/random_group_test_util.h"
+
+namespace orrery::verbs {
+namespace {
+
+using testing::block_problems;
+using testing::Count;
+using testing::Dice;
+using testing::draw;
+using testing::Drawn;
+
+// Which tile of a dataspace is in a storage when a turn begins and when it ends, by walking all loops outside of it.
+struct Seen {
+  std::vector<Count> first, last;
+};
+std::vector<Seen> tiles_seen(const LayerQuestion& question, const GroupPart& part, const Turns& turns,
+                             std::size_t level, int dataspace) {
+  std::vector<std::pair<int, Count>> loops;  // outside in
+  for (std::size_t l = part.mapping.levels.size(); l-- > level + 1;) {
+    const nest::LevelMapping& one = part.mapping.levels[l];
+    for (auto d = one.temporal_order.rbegin(); d != one.temporal_order.rend(); ++d)
+      loops.emplace_back(*d, one.temporal[static_cast<std::size_t>(*d)]);
+  }
+  Count steps = 1;
+  for (const auto& loop : loops) steps *= loop.second;
+  const Count own_turns = columns_of(part, turns) * (part.keys >= 0 ? turns.keys : 1);
+  std::vector<Seen> seen(static_cast<std::size_t>(own_turns));
+  for (Count step = 0; step < steps; ++step) {
+    std::vector<Count> tile;
+    Count rest = step;
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      const Count at = rest % loops[i].second;
+      rest /= loops[i].second;
+      if (question.einsum.relevant(dataspace, loops[i].first)) tile.push_back(at);
+    }
+    Seen& turn = seen[static_cast<std::size_t>(step / (steps / own_turns))];
+    if (step % (steps / own_turns) == 0) turn.first = tile;
+    turn.last = tile;
+  }
+  return seen;
+}
+
+// The most that an instance of a storage holds while a part works, over all turns.
+std::vector<Count> most_held(const Chain& chain, const Group& group, std::size_t level) {
+  const auto turns = static_cast<std::size_t>(group.turns.all());
+  const std::size_t parts = group.parts.size();
+  std::vector<std::vector<Count>> held(turns, std::vector<Count>(parts, 0));
+  for (std::size_t p = 0; p < parts; ++p) {
+    const GroupPart& part = group.parts[p];
+    const ChainLink& link = chain[part.place];
+    const bool exchange = static_cast<int>(level) == exchange_level(*link.question.chip);
+    for (std::size_t s = 0; s < link.question.einsum.dataspaces.size(); ++s) {
+      const nest::DataspaceCost& one = part.cost.storages[level].dataspaces[s];
+      if (!one.kept || (exchange && (link.in_place >> s & 1U) != 0)) continue;
+      const std::vector<Seen> seen = tiles_seen(link.question, part, group.turns, level, static_cast<int>(s));
+      const bool always = exchange && (link.lasts >> s & 1U) != 0;
+      std::size_t taker = p;  // the last part that takes it from the exchange level in the same turn
+      if (exchange && part.hands_on && link.in_place == 0 && link.question.einsum.dataspaces[s].read_write)
+        for (std::size_t q = p + 1; q < parts; ++q)
+          if (group.parts[q].takes && chain[group.parts[q].place].takes == link.makes) taker = q;
+      for (std::size_t t = 0; t < turns; ++t) {
+        const bool after = always || (t + 1 < turns && seen[t].last == seen[t + 1].first);
+        const bool before = always || (t > 0 && seen[t - 1].last == seen[t].first);
+        for (std::size_t now = 0; now < parts; ++now) {
+          const bool takes_it = now > p && now <= taker && chain[group.parts[now].place].takes == link.makes &&
+                                group.parts[now].takes && chain[group.parts[now].place].in_place == 0;
+          if (now == p || (now > p && after) || (now < p && before) || (now > p && now < taker && !takes_it))
+            held[t][now] += one.tile_words;
+        }
+      }
+    }
+  }
+  std::vector<Count> most(parts, 0);
+  for (const std::vector<Count>& turn : held)
+    for (std::size_t p = 0; p < parts; ++p) most[p] = std::max(most[p], turn[p]);
+  return most;
+}
+
+std::string shown(const Drawn& drawn) {
+  std::string text = "turns " + std::to_string(drawn.group.turns.columns) + " x " +
+                     std::to_string(drawn.group.turns.keys) + (drawn.group.online ? " online" : "");
+  for (const GroupPart& part : drawn.group.parts) text += ", " + drawn.chain[part.place].question.name;
+  return text;
+}
+
+TEST(BlockCost, StoragesHoldWhatALiteralRunOfAllTurnsFindsInThem) {
+  int compared = 0, full = 0;
+  for (int seed = 0; compared < block_problems(1500); ++seed) {
+    Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed));
+    std::optional<Drawn> drawn = draw(dice);
+    if (!drawn) continue;
+    ++compared;
+    const machine::Chip& chip = *drawn->chain[0].question.chip;
+    bool room = true;
+    std::vector<std::vector<Count>> most;
+    for (std::size_t l = 0; l + 1 < chip.storages.size(); ++l) {
+      most.push_back(most_held(drawn->chain, drawn->group, l));
+      const auto usable = chip.usable_words(static_cast<int>(l));
+      for (const Count words : most.back()) room = room && (!usable || words <= *usable);
+    }
+    const bool fit = fits(drawn->chain, drawn->group);
+    const Turns& turns = drawn->group.turns;
+    // With two turns only, nothing lasts on both sides of one, which the count does not look at.
+    const bool exact = (turns.keys > 1 ? turns.keys : turns.columns) != 2;
+    ASSERT_TRUE(room || !fit) << seed << ": " << shown(*drawn);
+    ASSERT_TRUE(fit == room || !exact) << seed << ": " << shown(*drawn);
+    full += !fit;
+    for (std::size_t l = 0; fit && l < most.size(); ++l)
+      for (std::size_t p = 0; p < drawn->group.parts.size(); ++p) {
+        const GroupPart& part = drawn->group.parts[p];
+        const auto [lasting, passing] = kept(drawn->chain, part, turns, l);
+        const Count counted = lasting + passing + part.beside[l];
+        ASSERT_GE(counted, most[l][p]) << seed << ": " << shown(*drawn) << ", storage " << l << ", part " << p;
+        ASSERT_TRUE(counted == most[l][p] || !exact) << seed << ": " << shown(*drawn) << ", storage " << l << ", part "
+                                                     << p << ": " << counted << " counted, " << most[l][p] << " held";
+      }
+  }
+  EXPECT_GT(full, compared / 20);
+  EXPECT_LT(full, compared / 2);
+}
+
+TEST(BlockCost, WhatIsHandedOnDoesNotMoveOutsideAndMovingItOnceTakesNoMoreThanTheBoundSays) {
+  int compared = 0;
+  for (int seed = 0; compared < block_problems(4000); ++seed) {
+    Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed));
+    const std::optional<Drawn> drawn = draw(dice);
+    if (!drawn) continue;
+    for (const GroupPart& part : drawn->group.parts) {
+      const LayerQuestion& question = drawn->chain[part.place].question;
+      const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
+      const bool stays = part.hands_on && !part.leaves;
+      GroupPart moved = part;
+      double most = 0;
+      for (const auto& [inside, name] : {std::pair{part.takes, "Inputs"}, std::pair{stays, "Outputs"}}) {
+        if (!inside) continue;
+        const int s = question.einsum.dataspace_index(name);
+        for (std::size_t l = exchange + 1; l < part.mapping.levels.size(); ++l) {
+          const nest::DataspaceCost& outside = part.cost.storages[l].dataspaces[static_cast<std::size_t>(s)];
+          ASSERT_EQ(outside.reads + outside.fills + outside.updates, 0) << seed << ": " << shown(*drawn);
+          moved.mapping.levels[l].keep |= 1U << s;
+        }
+        most += moving_pj(question, static_cast<double>(words_of(question, s)), part.takes && name[0] == 'I');
+      }
+      ASSERT_TRUE(price(drawn->chain, moved, {})) << seed << ": " << shown(*drawn);
+      ASSERT_GE(part.cost.energy_pj * (1 + 1e-12), moved.cost.energy_pj - most)
+          << seed << ": " << shown(*drawn) << ", " << question.name << ", cycles " << part.cost.cycles << " and "
+          << moved.cost.cycles;
+      ASSERT_GE(static_cast<double>(part.cost.cycles), least_cycles(question, part.takes, stays, false));
+      ++compared;
+    }
+  }
+}
+
+TEST(NativeTree, ReadsBackAsTheSameGroupWithTheSameFigures) {
+  int compared = 0;
+  for (int seed = 0; compared < block_problems(1000); ++seed) {
+    Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed));
+    std::optional<Drawn> drawn = draw(dice);
+    if (!drawn || !fits(drawn->chain, drawn->group)) continue;
+    ++compared;
+    add_up(drawn->chain, drawn->group);
+    const std::vector<TreeNode> tree = nodes_of(drawn->chain, {drawn->group});
+    const std::vector<Group> read = groups_of(drawn->chain, tree, {});
+    ASSERT_EQ(read.size(), 1U) << seed << ": " << shown(*drawn);
+    ASSERT_EQ(read[0].energy_pj, drawn->group.energy_pj) << seed << ": " << shown(*drawn);
+    ASSERT_EQ(read[0].cycles, drawn->group.cycles) << seed << ": " << shown(*drawn);
+    ASSERT_EQ(read[0].turns, drawn->group.turns);
+    for (std::size_t p = 0; p < read[0].parts.size(); ++p) {
+      ASSERT_EQ(read[0].parts[p].place, drawn->group.parts[p].place);
+      ASSERT_EQ(read[0].parts[p].beside, drawn->group.parts[p].beside) << seed << ": " << shown(*drawn);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::verbs
