@@ -236,7 +236,6 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
 void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
               const base::Budget& budget, ServedAnswer& out) {
   const Deployment d = completed(out.first().deployment);
-  const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory);
   const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
   const Count count = r.requests > 0 ? r.requests : users > 0 ? users * kSimulatedWaves : kSimulatedArrivals;
   if (count > kMostSimulated)
@@ -247,6 +246,7 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
       out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
                         : std::vector<serving::Request>();
   const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
+  const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory, requests);
   base::Diagnostics found;
   check(d, limits, requests, found);
   if (out.load.prefix_hit > 0)

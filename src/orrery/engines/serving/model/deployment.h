@@ -41,6 +41,7 @@ struct Deployment {
   base::Count max_sequences = 0;       // of a group of attention
   base::Count max_batched_tokens = 0;  // of a step of a group
   base::Count context = 0;             // the longest sequence that the engine accepts; 0: what the load needs
+  bool evicts = false;                 // TensorRT-LLM: who fits now is admitted (MAX_UTILIZATION), not to its end
   bool graphs = true;                  // steps that only decode are launched at once
   base::Count drafted = 0;  // tokens that a step guesses of each decoding sequence, and reads beside the known one
   double acceptance = 0;    // of a guess that follows accepted ones
