@@ -7,6 +7,7 @@ using serving::Deployment;
 using serving::FirstToken;
 using serving::Found;
 using serving::KvMemory;
+using serving::Percentile;
 using serving::Simulation;
 
 std::optional<double> known(double value) {
@@ -48,6 +49,12 @@ Record<KvMemory> memory() {
           {"total", "What an accelerator has.", &M::total}};
 }
 
+Record<Percentile> percentile() {
+  return {{"value", "So many stay below it.", &Percentile::value},
+          {"low", "95 of 100 such runs have it from here", &Percentile::low},
+          {"high", "to here.", &Percentile::high}};
+}
+
 Record<Simulation> simulation() {
   using S = Simulation;
   return {
@@ -56,9 +63,15 @@ Record<Simulation> simulation() {
          return FirstToken{s.ttft_mean, s.ttft_p50.value, s.ttft_p99.value};
        },
        first_token()},
+      {"ttft_p50_s", "Half of the requests have their first token within it.", &S::ttft_p50, percentile()},
+      {"ttft_p99_s", "99 of 100 have it within.", &S::ttft_p99, percentile()},
       {"tpot_s", "Seconds between tokens, mean; null: answers have one.",
        [](const S& s) { return known(s.tpot_mean); }},
+      {"tpot_p99_s", "99 of 100 requests have their mean time between tokens within it.", &S::tpot_p99, percentile()},
       {"e2e_s", "Seconds of a request, mean.", &S::e2e_mean},
+      {"e2e_p99_s", "99 of 100 requests take no longer.", &S::e2e_p99, percentile()},
+      {"busy", "Share of the time in which replicas run steps.", &S::busy},
+      {"cached_share", "Of prompts' tokens, those found in caches.", &S::hit_share},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
       {"steps", "Of all replicas.", &S::steps},

@@ -9,6 +9,7 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/serving/search/optimize.h"
+#include "orrery/engines/serving/simulation/replay.h"
 
 namespace orrery::verbs {
 
@@ -36,7 +37,10 @@ struct ServeRequest {
   std::optional<double> ttft_limit, tpot_limit;
   std::optional<serving::Goal> goal;  // absent: least accelerators at a rate, else most tokens of each
   bool simulate = false;
-  base::Count requests = 0;  // to simulate; 0: some
+  bool timeline = false;                  // of the simulation: every step
+  std::optional<serving::Router> router;  // of the simulation
+  bool evicts = false;                    // TensorRT-LLM admits who fits now
+  base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;
   std::string why;  // "tp=4": a degree to force beside the search; empty: none

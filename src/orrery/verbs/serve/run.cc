@@ -21,6 +21,7 @@
 #include "orrery/verbs/serve/launch.h"
 #include "orrery/verbs/serve/served_question.h"
 #include "orrery/verbs/serve/served_refusal.h"
+#include "orrery/verbs/serve/served_simulation.h"
 
 namespace orrery::verbs {
 namespace {
@@ -28,10 +29,6 @@ namespace {
 using base::Count;
 using serving::Deployment;
 using serving::Found;
-
-constexpr Count kSimulatedWaves = 20;  // requests of each user
-constexpr Count kSimulatedArrivals = 4000;
-constexpr Count kMostSimulated = 10'000'000;
 
 // The systems that a request names, one or several with commas between.
 class Systems {
@@ -122,7 +119,7 @@ void warn_of_queue(ServedAnswer& out) {
                  fmt::format("requests come at {:.0f} % of what can be served: how long they wait is a matter of "
                              "bursts, of which the time to the first token is a rough mean",
                              share * 100))
-        .hint(out.prompts ? "lower the rate, or take more replicas" : "`--simulate` has their waiting");
+        .hint("`--simulate` has their waiting");
 }
 
 // Two pools, as they are.
@@ -231,35 +228,6 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
     refuse(r, model, space, optimum, out.load);
   else if (!r.why.empty())
     out.forced = forced(r, model, space, budget, out);
-}
-
-void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
-              const base::Budget& budget, ServedAnswer& out) {
-  const Deployment d = completed(out.first().deployment);
-  const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
-  const Count count = r.requests > 0 ? r.requests : users > 0 ? users * kSimulatedWaves : kSimulatedArrivals;
-  if (count > kMostSimulated)
-    base::fail("O2075",
-               fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
-               "`--requests 100000` simulates fewer, or leave `--simulate` out");
-  const std::vector<serving::Request> drawn =
-      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
-                        : std::vector<serving::Request>();
-  const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
-  const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory, requests);
-  base::Diagnostics found;
-  check(d, limits, requests, found);
-  if (out.load.prefix_hit > 0)
-    found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
-        .hint("leave `--prefix-hit` or `--simulate` out");
-  found.throw_if_errors();
-  const serving::StepModel steps(model, *machine.system, d, *machine.operators);
-  serving::Simulation simulated =
-      serving::simulate(steps, limits, requests, {serving::Router::kRoundRobin, users, &budget});
-  if (simulated.finished)
-    out.simulation = std::move(simulated);
-  else
-    out.ended_early = true;
 }
 
 }  // namespace

@@ -40,6 +40,10 @@ void require(const ServeRequest& r) {
           "add it, or leave `--requests` out");
   missing(r.speculate.has_value() != r.acceptance.has_value(), "both `--speculate` and `--acceptance`, or none",
           "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
+  missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",
+          "add it: the closed form spreads requests evenly");
+  missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
+          "vllm always admits who fits now, sglang by what outputs were so far");
   missing(r.seed && !r.simulate, "`--simulate` beside `--seed`", "nothing else is drawn: leave `--seed` out");
   missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
           "at a rate there are no users: leave `--requests-per-user` out");
@@ -51,17 +55,16 @@ void require(const ServeRequest& r) {
         .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
   if (r.pools) {
     missing(!r.gpus, "`--gpus` beside `--pools`", "`--gpus 16`: pools are searched among so many accelerators");
-    missing(r.replicas || r.simulate || !r.why.empty() || r.prefill || r.decode,
-            "`--pools` without `--replicas`, `--simulate`, `--why`, `--prefill` and `--decode`",
-            "leave them out: pools are searched with all numbers of replicas, and not simulated");
+    missing(r.replicas || !r.why.empty() || r.prefill || r.decode,
+            "`--pools` without `--replicas`, `--why`, `--prefill` and `--decode`",
+            "leave them out: pools are searched with all numbers of replicas");
   }
   if (r.prefill || r.decode) {
     missing(r.system.find(',') != std::string::npos, "one system beside pools that are given", "name one of them");
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
-    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal || !r.why.empty(),
-            "degrees in `--prefill` and `--decode` alone: such pools are neither searched nor simulated",
-            "search them with `--pools`; else leave `--gpus`, `--goal`, `--simulate`, `--why` and degrees beside the "
-            "pools out");
+    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.goal || !r.why.empty(),
+            "degrees in `--prefill` and `--decode` alone: such pools are not searched",
+            "search them with `--pools`; else leave `--gpus`, `--goal`, `--why` and degrees beside the pools out");
   }
   found.throw_if_errors();
 }
@@ -107,6 +110,7 @@ Deployment base_of(const ServeRequest& r, Deployment base) {
   base.precision = r.precision.value_or(machine::Precision::kBf16);
   base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
   base.memory_share = r.memory_share;
+  base.evicts = r.evicts;
   base.drafted = r.speculate.value_or(0);
   base.acceptance = r.acceptance.value_or(0);
   base.max_sequences = r.max_sequences.value_or(0);

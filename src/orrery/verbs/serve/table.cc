@@ -114,7 +114,7 @@ std::string serve_table(const ServedAnswer& a) {
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
   out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
   out += line("keys and values",
-              fmt::format("{} blocks of {} tokens, {:.3g} such requests, {:.0f} % held", s.memory.blocks,
+              fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held", s.memory.blocks,
                           s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
   out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
                                     s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
@@ -137,8 +137,9 @@ std::string serve_table(const ServedAnswer& a) {
                             "{} ({} to {})",
                             m.requests.size(), m.steps, m.preemptions, seconds(m.tpot_mean), seconds(m.ttft_mean),
                             seconds(m.ttft_p99.value), seconds(m.ttft_p99.low), seconds(m.ttft_p99.high)));
-    out += line("", fmt::format("the figures above are {} and {} off these", off(s.tpot, m.tpot_mean),
-                                off(s.ttft.mean, m.ttft_mean)));
+    const std::string last = s.ttft.p99 > 0 ? fmt::format(", p99 {}", off(s.ttft.p99, m.ttft_p99.value)) : "";
+    out += line("", fmt::format("the figures above are {} and {} off these{}", off(s.tpot, m.tpot_mean),
+                                off(s.ttft.mean, m.ttft_mean), last));
   }
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));

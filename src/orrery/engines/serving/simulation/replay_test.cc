@@ -61,6 +61,28 @@ TEST_F(Simulate, OfOneUserHasTheClosedFormsFirstToken) {
   }
 }
 
+TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
+  for (const base::Count most : {8, 32, 100})
+    for (const double over : {1.0, 1.5, 2.0, 3.3, 8.0})
+      for (const double waves : {1., 2., 10.})
+        for (const auto& [prompt, output] : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+          const double c = std::floor(static_cast<double>(most) * over);
+          Load load = users(c, prompt, output);
+          load.waves = waves;
+          const Deployment d = {.max_sequences = most};
+          const Service closed = evaluate(llama_, system_, d, load, operators_);
+          const Simulation s = run(load, static_cast<std::size_t>(c * waves), d);
+          const double within = waves >= 10 ? 0.04 : 0.07;
+          const auto near = [&](const char* what, double is, double simulated) {
+            EXPECT_NEAR(is, simulated, within * simulated) << what << ": " << c << " users, " << most << " run, "
+                                                           << waves << " waves of " << prompt << " + " << output;
+          };
+          near("ttft", closed.ttft.mean, s.ttft_mean);
+          near("tpot", closed.tpot, s.tpot_mean);
+          near("e2e", closed.e2e, s.e2e_mean);
+        }
+}
+
 TEST_F(Simulate, OfStagesAndOfOtherEnginesAgreesWithTheClosedForm) {
   const auto steady = [&](const Deployment& d, double tolerance) {
     const Load load = users(64, 1024, 256);
