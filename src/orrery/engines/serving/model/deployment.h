@@ -24,6 +24,7 @@ struct EngineRules {
   bool mixes = true;                   // steps have prompts and decoding sequences; else prompts stop the others
   double step_seconds = 0;             // of the host, a step that nothing hides,
   double sequence_seconds = 0;         // and for each sequence in it
+  base::Count late_steps = 0;          // that begin after a user's last token and before its next request is looked at
 };
 const EngineRules& rules(Engine engine);
 

@@ -69,10 +69,11 @@ class Cycles {
   double output() const { return output_; }
   bool together() const { return together_; }
 
-  // Of `users` that run at once in a group.
-  Cycle of(double users) const {
+  // Of `users` that run at once in a group; where none waits for another's place, each is late with its next request.
+  Cycle of(double users, bool late = false) const {
     const double stages = static_cast<double>(d_.pp);
-    Cycle out = microbatch(std::max(1.0, users / stages));
+    const Count steps = late && d_.pp == 1 ? rules(d_.engine).late_steps : 0;
+    Cycle out = microbatch(std::max(1.0, users / stages), static_cast<double>(steps));
     out.users = users;
     out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
     out.mixed_seconds *= stages, out.mean_seconds *= stages;
@@ -142,7 +143,7 @@ class Cycles {
     return seconds;
   }
 
-  Cycle microbatch(double u) const {
+  Cycle microbatch(double u, double late) const {
     Cycle out;
     if (u <= 1) {
       out.ttft = out.first_ttft = out.early_ttft = alone();
@@ -154,11 +155,12 @@ class Cycles {
     const double budget = static_cast<double>(d_.max_batched_tokens);
     const bool mixes = rules(d_.engine).mixes;
     const double spare = std::max(1.0, budget - (mixes ? u * queries_ : 0));
+    if (together_ && u * fresh_ <= spare) late = 0;  // all end at once: nothing runs that they could be late for
     double most = mixes ? spare / std::max(1.0, fresh_ - 1) : spare / fresh_;  // requests that a step can begin
     const double full = most;
     if (mixes && most >= 1 && (together_ || d_.engine == Engine::kTensorRtLlm)) most = std::floor(most);
     const double first = std::max(1.0, 1 / most);  // steps until the first token
-    double steps = further_ + (mixes ? first : 0);
+    double steps = further_ + (mixes ? first + late : 0);
     const double begun = u / std::max(1.0, steps);  // in a step, on average
     double g = std::min({u, most, together_ ? u : begun / (1 - std::exp(-begun))});
     double share = begun / g;  // of the steps: those with prompts
@@ -166,28 +168,35 @@ class Cycles {
       g = budget / (fresh_ + (further_ + 1) * queries_);
       steps = u / g, share = 1;
     }
-    const double decoding = share >= 1 && mixes ? g * (further_ + 1) : u - std::min(g, u);
+    const double runs = u * (1 - late / std::max(1.0, steps));
+    const double decoding = share >= 1 && mixes ? g * (further_ + 1) : std::max(0.0, runs - std::min(g, u));
     out.mixed_seconds = steps_.seconds(work(g, mixes ? decoding : 0));
-    const double pure = share < 1 || !mixes ? steps_.seconds(work(0, u)) : 0;
+    const double pure = share < 1 || !mixes ? steps_.seconds(work(0, runs)) : 0;
     const double reading = mixes ? steps * share : u / g;  // steps with prompts
     const double rest = mixes ? steps * (1 - share) : steps;
     out.seconds = reading * out.mixed_seconds + rest * pure;
     out.mean_seconds = out.seconds / (reading + rest);
     // What decodes passes through steps with prompts as often as they come, its own apart.
-    out.ttft = share >= 1 && mixes ? std::max(first, steps - further_) * out.mixed_seconds : first * out.mixed_seconds;
+    out.ttft = (share >= 1 && mixes ? std::max(first + late, steps - further_) : first) * out.mixed_seconds;
     const double cut = d_.engine == Engine::kTensorRtLlm ? most : full;  // where prompts fill steps to the brim
     const double brim =
         cut > most && u > most ? steps_.seconds(work(std::min(u, cut), u - std::min(u, cut))) : out.mixed_seconds;
     out.groups = u / g;
     if (mixes && together_ && share < 1 && most >= 1) {
       const double whole = std::floor(u / g), left = u - whole * g;  // requests that the last step of them begins
-      const double last = left > 0 ? steps_.seconds(work(left, u - left)) : 0;
+      const double last = left > 0 ? steps_.seconds(work(left, std::max(0.0, runs - left))) : 0;
       out.ttft = (whole * g * out.mixed_seconds + left * last) / u;
       out.seconds += (whole - reading) * out.mixed_seconds + last + (reading - whole - (left > 0 ? 1 : 0)) * pure;
     }
+    // While a request is late, others' prompts are read, which it does not meet once it decodes.
+    const double read = share >= 1 || !mixes ? late
+                        : together_          ? late_reading(u / g, std::ceil(first), late)
+                                             : late * share;
+    if (mixes && share < 1) out.ttft += read * out.mixed_seconds + (late - read) * pure;
     if (mixes && share < 1 && output_ > 1)
-      out.last_less = std::max(0.0, reading - first) * (out.mixed_seconds - pure) / 2 / (output_ - 1);
+      out.last_less = ((reading - first) / 2 - read) * (out.mixed_seconds - pure) / (output_ - 1);
     out.first_ttft = brim * (first + std::max(1.0, u * fresh_ / budget)) / 2;
+    if (mixes) out.ttft = std::min(out.ttft, out.seconds - further_ * pure);
     out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     if (!mixes && together_) {
       out.ttft = out.first_ttft;
@@ -197,6 +206,19 @@ class Cycles {
     out.early_ttft = out.ttft + std::max(0.0, brim - out.mixed_seconds);
     out.share = std::min(1.0, share);
     return out;
+  }
+
+  // Of the steps that a request is late, those with prompts, on average: groups that ended one step apart have read
+  // theirs since, of the first one none.
+  static double late_reading(double groups, double first, double late) {
+    double sum = 0, count = 0, read = 0;
+    for (double j = 0; count < groups && read < late; ++j) {
+      read = std::min(late, j * first);
+      // Behind those that find as many as can be, all are alike.
+      const double alike = read < late ? std::min(1.0, groups - j) : groups - j;
+      sum += alike * read, count += alike;
+    }
+    return sum / std::max(1.0, count);
   }
 
   const StepModel& steps_;
@@ -292,7 +314,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   if (load.concurrency) {
     const double active = std::min(groups, *load.concurrency), users = *load.concurrency / active;
     out.stable = true;
-    cycle = users >= most ? full : cycles.of(users);
+    cycle = users > most ? full : cycles.of(users, true);
     each = cycle.users / cycle.seconds;
     out.ttft.mean = cycle.ttft + beyond_steady(cycle, users, load.waves);
     each *= active;

@@ -43,9 +43,18 @@ struct Flight {
   std::vector<Scheduler::Step> steps;
 };
 
+// A request that a group looks at once its replica has done so many steps.
+struct Late {
+  std::int64_t steps = 0;
+  std::int32_t request = 0;
+  std::size_t group = 0;
+};
+
 struct Replica {
   const StepModel* steps = nullptr;
   std::vector<Scheduler> groups;
+  std::deque<Late> late;
+  std::int64_t done = 0;  // steps
   std::deque<Flight> flights;
   std::vector<std::int64_t> stages;  // when each is free
 
@@ -153,13 +162,19 @@ class Run {
     return share >= kPrefixShare && load(best) <= load(least) + kMuchBusier ? best : least;
   }
 
-  void arrive(std::int64_t now) {
+  // `late`: of a user whose last request ended just now.
+  void arrive(std::int64_t now, bool late = false) {
     if (next_ >= requests_.size()) return;
     const auto request = static_cast<std::int32_t>(next_);
     out_.requests[next_].arrival = now;
     const Place to = route(first_, request, next_);
     if (!read_at_.empty()) read_at_[next_] = to;
-    at(to).add(request);
+    Replica& replica = replicas_[to.replica];
+    const Count steps = replica.stages.size() == 1 ? rules(replica.steps->deployment().engine).late_steps : 0;
+    if (late && steps > 0)
+      replica.late.push_back({replica.done + steps, request, to.group});
+    else
+      at(to).add(request);
     ++next_;
   }
 
@@ -172,6 +187,7 @@ class Run {
   // False: nothing can run now.
   bool begin(std::size_t number) {
     Replica& replica = replicas_[number];
+    look_at_late(replica);
     Flight flight;
     SimulatedStep record;
     double longest = 0;
@@ -214,6 +230,14 @@ class Run {
     return true;
   }
 
+  // Where nothing runs, nobody is late.
+  static void look_at_late(Replica& replica) {
+    const bool idle = replica.flights.empty() && std::all_of(replica.groups.begin(), replica.groups.end(),
+                                                             [](const Scheduler& group) { return group.idle(); });
+    for (; !replica.late.empty() && (idle || replica.late.front().steps <= replica.done); replica.late.pop_front())
+      replica.groups[replica.late.front().group].add(replica.late.front().request);
+  }
+
   static std::int64_t nanoseconds(double seconds) { return base::saturated(seconds * 1e9 + 0.5); }
 
   static StepWork work_of(const Scheduler& group, const Scheduler::Step& step) {
@@ -250,6 +274,7 @@ class Run {
   void end_step(Replica& replica) {
     const Flight flight = std::move(replica.flights.front());
     replica.flights.pop_front();
+    ++replica.done;
     const bool reads = options_.handover != nullptr && replica.steps != &options_.handover->steps;
     Count ended = 0;
     for (std::size_t g = 0; g < replica.groups.size(); ++g)
@@ -268,7 +293,7 @@ class Run {
         ++ended;
       });
     if (options_.users > 0)
-      for (; ended > 0; --ended) arrive(now_);
+      for (; ended > 0; --ended) arrive(now_, true);
   }
 
   Percentile percentile(const std::vector<double>& sorted, double share) const {
