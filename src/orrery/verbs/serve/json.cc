@@ -95,6 +95,8 @@ struct Listed {
 Record<Listed> other() {
   return {
       {"plan", "The deployment.", [](const Listed& f) { return f.found.deployment; }, plan()},
+      {"prompts", "With pools: the one that reads prompts; null: one does both.",
+       [](const Listed& f) { return f.found.prompts; }, plan()},
       {"system", "Its name.", &Listed::system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
@@ -152,6 +154,7 @@ Record<ServedAnswer> question() {
            [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
           {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
           {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
+          {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
           {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
 }
 
@@ -187,8 +190,8 @@ Record<ServedAnswer> result() {
       {"expected_error", "Two of three measured runs like it were predicted within these shares.", &A::expected_error,
        error()},
       {"plan", "The deployment.", [](const A& a) { return a.first().deployment; }, plan()},
-      {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.", &A::prompts,
-       plan()},
+      {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.",
+       [](const A& a) { return a.prompts(); }, plan()},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
       {"launch", "A command that starts a replica so.", &A::launch},
       {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},

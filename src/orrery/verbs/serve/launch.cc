@@ -87,8 +87,8 @@ std::string command(const Deployment& of, const std::string& asked, const Served
 
 std::string launch_command(const std::string& asked, const ServedAnswer& answer) {
   const Deployment& d = answer.first().deployment;
-  if (!answer.prompts) return command(d, asked, answer, "");
-  return command(*answer.prompts, asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
+  if (!answer.prompts()) return command(d, asked, answer, "");
+  return command(*answer.prompts(), asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
 }
 
 }  // namespace orrery::verbs

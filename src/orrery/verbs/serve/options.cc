@@ -63,6 +63,15 @@ void declare_load(CommandLine& line, ServeRequest& request) {
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);
   declare_number(line, "--ttft-limit", "SECONDS", request.ttft_limit, "Time to the first token, mean, at most");
+  line.meant("--load-limit", "SHARE",
+             "Of the capacity that a rate may take; default 0.9 where a search has no --ttft-limit, else 1",
+             [&request](const std::string& text) {
+               const auto share = base::parse_number<double>(text, 0.01, 1);
+               if (!share)
+                 misuse("O1102", fmt::format("--load-limit: `{}` is not a share from 0.01 to 1", text),
+                        "write `--load-limit 0.8`");
+               request.load_limit = *share;
+             });
   declare_number(line, "--tpot-limit", "SECONDS", request.tpot_limit, "Time between tokens, mean, at most");
 }
 
@@ -118,6 +127,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   declare_like(line, request.like);
   line.text("--system", request.system, "NAME|FILE",
             "System from the catalogue, or its file; several with commas between");
+  line.text("--chip", request.chip, "NAME|PATH",
+            "Chip in the place of the system's accelerator, mapped product by product");
   line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);

@@ -1,7 +1,9 @@
 #include "orrery/verbs/serve/run.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <memory>
 #include <new>
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/served_error.h"
 #include "orrery/inputs/systems/system_reading.h"
+#include "orrery/verbs/serve/chip_products.h"
 #include "orrery/verbs/serve/launch.h"
 #include "orrery/verbs/serve/served_question.h"
 #include "orrery/verbs/serve/served_refusal.h"
@@ -36,14 +39,23 @@ class Systems {
   Systems(const ServeRequest& r, const std::string& catalogue, ServedAnswer& out) {
     const bool one = std::filesystem::exists(r.system);
     for (const std::string_view name : one ? std::vector<std::string_view>{r.system} : base::split(r.system, ',')) {
-      readings_.push_back(read_system(catalogue, std::string(name)));
+      readings_.push_back(read_system(catalogue, std::string(name), {}, r.chip));
       const SystemReading& reading = readings_.back();
       out.warnings.append(reading.warnings);
       out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
       out.systems.push_back(reading.system.name);
     }
-    for (const SystemReading& reading : readings_) rooflines_.emplace_back(reading.system.accelerator);
-    for (const serving::ServedRoofline& roofline : rooflines_) operators_.push_back(&roofline);
+    rooflines_.reserve(readings_.size());
+    for (const SystemReading& reading : readings_) {
+      operators_.push_back(&rooflines_.emplace_back(reading.system.accelerator));
+      if (reading.chip == nullptr) continue;
+      const machine::Accelerator& seen = reading.system.accelerator;
+      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
+      operators_.back() = &products_.emplace_back(*nests_.back());
+      warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(base_of(r).precision)),
+                    "weights have", "timed", "take a `--precision` of the same width, or another `datawidth`",
+                    out.warnings);
+    }
     if (r.measurements.empty()) return;
     const auto file = base::read_file(r.measurements);
     out.inputs.push_back(base::file_input(*file));
@@ -53,6 +65,8 @@ class Systems {
       operators = &measured_.back();
     }
   }
+
+  bool maps() const { return !nests_.empty(); }
 
   std::vector<serving::Machine> machines(const ServeRequest& r) const {
     std::vector<serving::Machine> out;
@@ -64,6 +78,8 @@ class Systems {
  private:
   std::vector<SystemReading> readings_;
   std::vector<serving::ServedRoofline> rooflines_;
+  std::vector<std::unique_ptr<ChipOperators>> nests_;  // of those with a chip
+  std::deque<ChipProducts> products_;
   std::vector<machine::MeasuredOperators> measured_;  // beside them
   std::vector<const machine::OperatorModel*> operators_;
 };
@@ -78,7 +94,7 @@ ServingError error_of(const std::string& catalogue, const serving::ServedModel& 
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
   const bool guesses = answer.first().deployment.drafted > 0;
-  const double wider = guesses || answer.prompts ? 2 : 1;
+  const double wider = guesses || answer.prompts() ? 2 : 1;
   return {wider * tpot.share, wider * ttft.share, wider * share(ServedFigure::kThroughput).share,
           tpot.alike && ttft.alike && wider == 1, tpot.of + (guesses ? ", without guesses" : "")};
 }
@@ -92,7 +108,7 @@ ForcedDeployment forced(const ServeRequest& r, const serving::ServedModel& model
   if (!optimum.best.empty()) return {r.why, optimum.best.front(), ""};
   if (!optimum.finished) return {r.why, std::nullopt, "the time did not suffice to look"};
   try {
-    refuse(r, model, with, optimum, answer.load);
+    refuse(r, model, with, optimum, answer.load, answer.limits);
   } catch (const base::InputError& error) {
     const base::Diagnostic& why = error.diagnostics.front();
     return {r.why, std::nullopt, why.message + (why.notes.empty() ? "" : "; " + why.notes.front())};
@@ -144,12 +160,12 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
     found.error("O2078", fmt::format("requests come faster than the pools serve `{}`", r.model))
         .note(fmt::format("{:g} requests a second come, {:.4g} can be served", *r.rate, s.capacity))
         .hint("more replicas of the pool that binds, or a lower rate");
-  else if ((r.ttft_limit && s.ttft.mean > *r.ttft_limit) || (r.tpot_limit && s.tpot > *r.tpot_limit))
+  else if (out.limits = limits_of(r, false); !out.limits.allow(s, out.load.rate))
     found.error("O2077", "the pools are not within the limits")
         .note(fmt::format("time to the first token {:.4g} s, between tokens {:.4g} s", s.ttft.mean, s.tpot))
         .hint("raise a limit, or take more replicas");
   found.throw_if_errors();
-  out.prompts = pools.prompts;
+  one.prompts = pools.prompts;
   out.best = {one};
   out.certificate.space = static_cast<double>(out.certificate.evaluated = 1);
   out.certificate.optimal = true;
@@ -159,23 +175,26 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
 // The best pair of pools, where it is better than the best of what has no pools.
 void search_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
                   const base::Budget& budget, ServedAnswer& out) {
-  const serving::OptimumPools pools =
-      optimize_pools(model, space, out.goal, out.limits, out.load, budget, r.limits.threads);
+  const serving::OptimumPools pools = optimize_pools(model, space, out.goal, out.limits, out.load, budget,
+                                                     {static_cast<std::size_t>(r.top), r.limits.threads});
   out.ended_early = out.ended_early || !pools.finished;
   base::Certificate& proof = out.certificate;
   proof.space += pools.certificate.space;
   proof.evaluated += pools.certificate.evaluated;
   proof.seconds += pools.certificate.seconds;
   const bool optimal = proof.optimal && pools.finished;
-  if (pools.best && (out.best.empty() || pools.best->value < out.first().value)) {
+  for (const serving::FoundPools& pair : pools.best) {
     Found found;
-    found.machine = pools.best->machine;
-    found.deployment = completed(pools.best->pools.decoding);
-    found.service = pools.best->service;
-    found.value = pools.best->value;
-    out.best = {found};
-    out.prompts = completed(pools.best->pools.prompts);
+    found.machine = pair.machine;
+    found.deployment = completed(pair.pools.decoding);
+    found.prompts = completed(pair.pools.prompts);
+    found.service = pair.service;
+    found.value = pair.value;
+    out.best.push_back(found);
   }
+  // Of equal values, those without pools first.
+  std::stable_sort(out.best.begin(), out.best.end(), [](const Found& a, const Found& b) { return a.value < b.value; });
+  out.best.resize(std::min(out.best.size(), static_cast<std::size_t>(r.top)));
   proof.optimal = optimal;
   if (!out.best.empty()) proof.close(out.first().value, optimal ? out.first().value : proof.lower_bound);
 }
@@ -196,6 +215,7 @@ void take_all_at_once(ServedAnswer& out) {
 void search(const ServeRequest& r, const serving::ServedModel& model, const std::vector<serving::Machine>& machines,
             const base::Budget& budget, ServedAnswer& out) {
   const serving::Space space = space_of(r, model, machines);
+  out.limits = limits_of(r, !is_one(space) || r.pools);
   base::Diagnostics found;
   if (is_one(space)) check(model, only(space), found);
   for (const serving::Machine& machine : machines) {
@@ -225,7 +245,7 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
     out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
         .hint("raise `--time-limit`");
   else if (out.best.empty())
-    refuse(r, model, space, optimum, out.load);
+    refuse(r, model, space, optimum, out.load, out.limits);
   else if (!r.why.empty())
     out.forced = forced(r, model, space, budget, out);
 }
@@ -250,7 +270,6 @@ ServedAnswer serve(const ServeRequest& r) {
   std::sort(out.inputs.begin(), out.inputs.end());
   const serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
-  out.limits = {r.ttft_limit, r.tpot_limit};
   out.goal = r.goal.value_or(r.rate ? serving::Goal::kAccelerators : serving::Goal::kTokensPerAccelerator);
   warn_of_length(model, out);
   const base::Budget budget(r.limits);
@@ -263,7 +282,8 @@ ServedAnswer serve(const ServeRequest& r) {
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
   out.expected_error = error_of(catalogue, model, *machine.system, out);
-  if (!r.measurements.empty()) out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
+  if (!r.measurements.empty() || systems.maps())
+    out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.launch = launch_command(r.model, out);
   if (r.simulate) {
     try {

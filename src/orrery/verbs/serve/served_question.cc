@@ -12,6 +12,7 @@ namespace {
 using base::Count;
 using serving::Deployment;
 
+constexpr double kRoomyLoad = 0.9;  // beyond which p99 is a matter of chance (docs/model/serving.md)
 constexpr Count kMostAlike = 1024;  // replicas that a search looks at where nothing limits them
 
 std::vector<Count> powers_of_two(Count most) {
@@ -44,6 +45,8 @@ void require(const ServeRequest& r) {
           "add it: the closed form spreads requests evenly");
   missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
           "vllm always admits who fits now, sglang by what outputs were so far");
+  missing(!r.chip.empty() && (!r.measurements.empty() || r.system.find(',') != std::string::npos),
+          "one system without `--operators` beside `--chip`", "a chip's mappings time its products");
   missing(r.seed && !r.simulate, "`--simulate` beside `--seed`", "nothing else is drawn: leave `--seed` out");
   missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
           "at a rate there are no users: leave `--requests-per-user` out");
@@ -138,6 +141,10 @@ serving::Space space_of(const ServeRequest& r, const serving::ServedModel& model
     for (Count n = 1; n <= (r.gpus ? most : 1); ++n) out.replicas.push_back(n);
   }
   return out;
+}
+
+serving::ServiceLimits limits_of(const ServeRequest& r, bool searched) {
+  return {r.ttft_limit, r.tpot_limit, r.load_limit.value_or(searched && !r.ttft_limit ? kRoomyLoad : 1)};
 }
 
 bool is_one(const serving::Space& space) {

@@ -39,11 +39,11 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
                         : std::vector<serving::Request>();
   const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
   const Deployment last = completed(out.first().deployment);
-  const Deployment first = out.prompts ? completed(*out.prompts) : last;
+  const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
   const auto limits_on = [&](const Deployment& d) { return limits_of(d, kv_memory(model, system, d), requests); };
   base::Diagnostics found;
   check(first, limits_on(first), requests, found);
-  if (out.prompts && !found.has_errors()) check(last, limits_on(last), requests, found);
+  if (out.prompts() && !found.has_errors()) check(last, limits_on(last), requests, found);
   if (out.load.prefix_hit > 0)
     found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
         .hint("leave `--prefix-hit` or `--simulate` out");
@@ -58,7 +58,7 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
   options.users = users;
   options.timeline = r.timeline;
   options.budget = &budget;
-  if (out.prompts) options.handover = &handover;
+  if (out.prompts()) options.handover = &handover;
   if (users > 0 && !r.requests_per_user && out.trace.empty() && count > 3 * users) {
     options.skip_first = static_cast<std::size_t>(std::max(users, count / 4));
     options.skip_last = static_cast<std::size_t>(users);

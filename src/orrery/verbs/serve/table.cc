@@ -26,6 +26,11 @@ std::string plan(const Deployment& d) {
   return out;
 }
 
+std::string plan(const Found& found) {
+  return found.prompts ? plan(*found.prompts) + " for prompts, " + plan(found.deployment) + " decode"
+                       : plan(found.deployment);
+}
+
 const char* goal(serving::Goal of) {
   switch (of) {
     case serving::Goal::kTokensPerAccelerator:
@@ -51,8 +56,8 @@ std::string list(const ServedAnswer& answer) {
   for (std::size_t i = 0; i < best.size(); ++i) {
     const Service& s = best[i].service;
     table.rows.push_back({std::to_string(i + 1),
-                          plan(best[i].deployment) + (several ? " on " + answer.systems[best[i].machine] : ""),
-                          std::to_string(best[i].deployment.accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
+                          plan(best[i]) + (several ? " on " + answer.systems[best[i].machine] : ""),
+                          std::to_string(best[i].accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
                           fmt::format("{:.4g}", s.per_accelerator),
                           s.usd_per_million_tokens > 0 ? fmt::format("{:.3g}", s.usd_per_million_tokens) : "-"});
   }
@@ -95,10 +100,9 @@ std::string serve_table(const ServedAnswer& a) {
   const Deployment d = completed(a.first().deployment);
   const Service& s = a.first().service;
   const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
-  std::string out = fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system,
-                                serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
-                                a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
-                                machine::name(d.precision));
+  std::string out =
+      fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system, serving::rules(d.engine).name,
+                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), machine::name(d.precision));
   out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
                                                          a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
@@ -125,8 +129,12 @@ std::string serve_table(const ServedAnswer& a) {
   if (s.joules_per_token > 0)
     out += line("energy", fmt::format("{:.3g} J a token, at rated power", s.joules_per_token));
   if (a.certificate.space > 1)
-    out += line("search", fmt::format("{} of {:.0f} deployments, {} evaluated{}", goal(a.goal), a.certificate.space,
-                                      a.certificate.evaluated, a.certificate.optimal ? ", proven best" : ""));
+    out += line("search", fmt::format("{}{} of {:.0f} deployments, {} evaluated{}", goal(a.goal),
+                                      a.load.rate && a.limits.load < 1
+                                          ? fmt::format(" at {:.3g} % of the capacity at most", a.limits.load * 100)
+                                          : "",
+                                      a.certificate.space, a.certificate.evaluated,
+                                      a.certificate.optimal ? ", proven best" : ""));
   if (a.simulation) {
     const serving::Simulation& m = *a.simulation;
     const auto off = [](double closed, double simulated) {

@@ -59,7 +59,7 @@ std::string simulated_trace(const ServedAnswer& answer) {
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   out += fmt::format(R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
                      json_quoted(answer.model + " on " + answer.system));
-  const base::Count readers = answer.prompts ? answer.prompts->replicas : 0;
+  const base::Count readers = answer.prompts() ? answer.prompts()->replicas : 0;
   for (base::Count r = 0; r < readers + answer.first().deployment.replicas; ++r)
     out += fmt::format(
         ",\n"

@@ -323,11 +323,11 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     if (!out.stable) return out;
     cycle = arrivals(cycles, *load.rate / groups, most);
     const double rate = *load.rate / groups, running = cycle.users;
-    Spread first = first_token(cycles.queue(rate, running, load.variation()));
+    Spread first = first_token(cycles.queue(rate, running, load.variation(groups)));
     // How much longer requests stay where more run.
     const double near = cycles.of(std::max(1.0, 0.95 * running)).seconds;
     const double elasticity = running > 1 ? (1 - near / cycle.seconds) / 0.05 : 0;
-    add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrival_variation, first);
+    add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrivals(groups), first);
     out.ttft = percentiles(first);
     each = *load.rate;
   }

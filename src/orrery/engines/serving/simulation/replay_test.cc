@@ -88,6 +88,22 @@ TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
   EXPECT_LT(off[off.size() * 9 / 10], 0.03);
 }
 
+TEST_F(Simulate, OfReplicasThatTakeTurnsWaitsLessAsTheClosedFormSays) {
+  Load load = users(1, 6000, 20);
+  load.concurrency = std::nullopt;
+  double before = 1e9, closed_before = 1e9;
+  for (const base::Count replicas : {1, 2, 4}) {
+    const Deployment d = {.replicas = replicas};
+    load.rate = 3.0 * static_cast<double>(replicas);
+    const Service closed = evaluate(llama_, system_, d, load, operators_);
+    const Simulation s = run(load, 8000, d);
+    EXPECT_NEAR(closed.ttft.mean, s.ttft_mean, 0.3 * s.ttft_mean) << replicas;
+    EXPECT_LT(s.ttft_mean, before);
+    EXPECT_LT(closed.ttft.mean, closed_before);
+    before = s.ttft_mean, closed_before = closed.ttft.mean;
+  }
+}
+
 TEST_F(Simulate, OfStagesAndOfOtherEnginesAgreesWithTheClosedForm) {
   const auto steady = [&](const Deployment& d, double tolerance) {
     const Load load = users(64, 1024, 256);
