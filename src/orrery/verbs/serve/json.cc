@@ -97,6 +97,11 @@ Record<Listed> other() {
       {"plan", "The deployment.", [](const Listed& f) { return f.found.deployment; }, plan()},
       {"prompts", "With pools: the one that reads prompts; null: one does both.",
        [](const Listed& f) { return f.found.prompts; }, plan()},
+      {"users", "Of all groups, with `--front`; null: as asked.",
+       [](const Listed& f) {
+         const Deployment& d = f.found.deployment;
+         return known(f.found.users * static_cast<double>(d.replicas * d.dp));
+       }},
       {"system", "Its name.", &Listed::system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
@@ -199,6 +204,13 @@ Record<ServedAnswer> result() {
        [](const A& a) {
          std::vector<Listed> all;
          for (const Found& found : a.best) all.push_back(listed(a, found));
+         return all;
+       },
+       other()},
+      {"front", "With `--front`: what no deployment betters both for a user and for an accelerator, fastest first.",
+       [](const A& a) {
+         std::vector<Listed> all;
+         for (const Found& found : a.front) all.push_back(listed(a, found));
          return all;
        },
        other()},

@@ -135,6 +135,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   line.group("Answer");
   std::optional<base::Count> top, requests;
   line.count("--top", top, "Shapes to list, the best of each; default 1", 1000);
+  line.toggle("--front", request.front,
+              "List what no deployment betters both for a user and for an accelerator, of any number of users");
   line.toggle("--simulate", request.simulate, "Run the engine's schedule of it step by step as well");
   line.choice<serving::Router>("--router", request.router,
                                {{"round-robin", serving::Router::kRoundRobin},

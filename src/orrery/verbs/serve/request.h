@@ -45,7 +45,8 @@ struct ServeRequest {
   base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;
-  std::string why;  // "tp=4": a degree to force beside the search; empty: none
+  bool front = false;  // what users get against what accelerators do
+  std::string why;     // "tp=4": a degree to force beside the search; empty: none
   base::Limits limits;
 };
 

@@ -14,6 +14,7 @@
 #include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/search/front.h"
 #include "orrery/engines/serving/search/optimize_pools.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
@@ -240,6 +241,11 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   out.best = optimum.best;
   out.certificate = optimum.certificate;
   out.ended_early = !optimum.finished;
+  if (r.front) {
+    serving::Front front = serving::front(model, space, out.limits, out.load, budget, r.limits.threads);
+    out.front = std::move(front.points);
+    out.ended_early = out.ended_early || !front.finished;
+  }
   if (r.pools) search_pools(r, model, space, budget, out);
   if (out.best.empty() && out.ended_early)
     out.refused.error("O2077", "no deployment was found in the time, not all were looked at")

@@ -56,6 +56,8 @@ void require(const ServeRequest& r) {
         .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
                                     *r.max_batched_tokens, *r.max_sequences))
         .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
+  missing(r.front && (!r.gpus || r.prefill), "`--gpus`, and no pools that are given, beside `--front`",
+          "`--gpus 8`: the front is of what is searched among so many");
   if (r.pools) {
     missing(!r.gpus, "`--gpus` beside `--pools`", "`--gpus 16`: pools are searched among so many accelerators");
     missing(r.replicas || !r.why.empty() || r.prefill || r.decode,
