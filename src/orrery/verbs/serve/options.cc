@@ -54,6 +54,9 @@ void declare_load(CommandLine& line, ServeRequest& request) {
   line.group("Load");
   line.count("--isl", request.isl, "Tokens of a prompt", 1 << 30);
   line.count("--osl", request.osl, "Tokens of an answer", 1 << 30);
+  declare_number(line, "--isl-deviation", "TOKENS", request.isl_deviation,
+                 "Standard deviation of prompts' lengths, which are log-normal around --isl; default: all equal");
+  declare_number(line, "--osl-deviation", "TOKENS", request.osl_deviation, "The same of answers, around --osl");
   declare_number(line, "--concurrency", "USERS", request.concurrency,
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");

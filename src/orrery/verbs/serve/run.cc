@@ -234,7 +234,7 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   const serving::SearchOptions options{static_cast<std::size_t>(r.top), r.limits.threads};
   serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   if (r.simulate && out.load.rate && !out.trace.empty() && optimum.best.empty() && optimum.finished &&
-      comes_too_fast(optimum)) {
+      comes_too_fast(optimum) && !(optimum.most_capacity > *out.load.rate)) {
     take_all_at_once(out);
     optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   }

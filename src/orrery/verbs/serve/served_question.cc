@@ -34,7 +34,8 @@ void require(const ServeRequest& r) {
     missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
     missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
   } else {
-    missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
+    missing(r.isl || r.osl || r.isl_deviation || r.osl_deviation || r.rate || r.requests > 0,
+            "a trace or lengths and a rate, not both",
             "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
@@ -81,6 +82,10 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
   if (trace.empty()) {
     out.prompt = serving::Lengths::constant(*r.isl);
     out.output = serving::Lengths::constant(*r.osl);
+    const auto spread = [](const std::optional<double>& deviation, serving::Lengths& lengths) {
+      if (deviation) lengths.kind = serving::Lengths::Kind::kLogNormal, lengths.deviation = *deviation;
+    };
+    spread(r.isl_deviation, out.prompt), spread(r.osl_deviation, out.output);
   } else {
     out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
     for (const serving::Request& request : trace) {
