@@ -13,8 +13,8 @@
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/verbs/serve/json.h"
 #include "orrery/verbs/serve/run.h"
+#include "orrery/verbs/serve/simulated_trace.h"
 #include "orrery/verbs/serve/table.h"
-#include "orrery/verbs/serve/timeline.h"
 
 namespace orrery::verbs {
 namespace {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/long_text_file.h"
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/machine/measured_operators.h"
@@ -262,7 +263,7 @@ ServedAnswer serve(const ServeRequest& r) {
   require(r);
   ServedAnswer out;
   if (!r.trace.empty()) {
-    const auto text = base::read_file(r.trace);
+    const auto text = base::read_long_file(r.trace);
     out.inputs.push_back(base::file_input(*text));
     out.trace = formats::traces::read_requests(text, out.warnings);
   }
