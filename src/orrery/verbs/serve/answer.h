@@ -34,24 +34,23 @@ struct ServedAnswer {
   std::vector<serving::Request> trace;  // empty: none was given
   serving::ServiceLimits limits;
   serving::Goal goal = serving::Goal::kTokensPerAccelerator;
-  std::vector<serving::Found> best;            // at least one
-  std::optional<serving::Deployment> prompts;  // a pool of its own for them; absent: `best` has all
+  std::vector<serving::Found> best;  // at least one
   base::Certificate certificate;
   bool ended_early = false;
   ServingError expected_error;
   std::optional<ForcedDeployment> forced;
-  std::string launch;  // a command that starts the engine so, of each pool a line
+  std::vector<serving::Found> front;  // with `--front`
+  std::string launch;                 // a command that starts the engine so, of each pool a line
   std::optional<serving::Simulation> simulation;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;
   base::Diagnostics refused;  // why the answer is no; then `best` is empty
 
   const serving::Found& first() const { return best.front(); }
+  const std::optional<serving::Deployment>& prompts() const { return first().prompts; }
   // What waits depends on longer bursts than the closed form knows.
   bool is_crowded() const { return load.rate && *load.rate > 0.9 * first().service.capacity; }
-  base::Count accelerators() const {
-    return first().deployment.accelerators() + (prompts ? prompts->accelerators() : 0);
-  }
+  base::Count accelerators() const { return first().accelerators(); }
 };
 
 }  // namespace orrery::verbs

@@ -1,5 +1,7 @@
 #include "orrery/verbs/serve/json.h"
 
+#include <cmath>
+
 namespace orrery::verbs {
 namespace {
 
@@ -7,6 +9,7 @@ using serving::Deployment;
 using serving::FirstToken;
 using serving::Found;
 using serving::KvMemory;
+using serving::Percentile;
 using serving::Simulation;
 
 std::optional<double> known(double value) {
@@ -35,6 +38,7 @@ Record<Deployment> plan() {
       {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
       {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
       {"acceptance", "Of a guess.", &D::acceptance},
+      {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
 }
@@ -48,6 +52,12 @@ Record<KvMemory> memory() {
           {"total", "What an accelerator has.", &M::total}};
 }
 
+Record<Percentile> percentile() {
+  return {{"value", "So many stay below it.", &Percentile::value},
+          {"low", "95 of 100 such runs have it from here", &Percentile::low},
+          {"high", "to here.", &Percentile::high}};
+}
+
 Record<Simulation> simulation() {
   using S = Simulation;
   return {
@@ -56,9 +66,15 @@ Record<Simulation> simulation() {
          return FirstToken{s.ttft_mean, s.ttft_p50.value, s.ttft_p99.value};
        },
        first_token()},
+      {"ttft_p50_s", "Half of the requests have their first token within it.", &S::ttft_p50, percentile()},
+      {"ttft_p99_s", "99 of 100 have it within.", &S::ttft_p99, percentile()},
       {"tpot_s", "Seconds between tokens, mean; null: answers have one.",
        [](const S& s) { return known(s.tpot_mean); }},
+      {"tpot_p99_s", "99 of 100 requests have their mean time between tokens within it.", &S::tpot_p99, percentile()},
       {"e2e_s", "Seconds of a request, mean.", &S::e2e_mean},
+      {"e2e_p99_s", "99 of 100 requests take no longer.", &S::e2e_p99, percentile()},
+      {"busy", "Share of the time in which replicas run steps.", &S::busy},
+      {"cached_share", "Of prompts' tokens, those found in caches.", &S::hit_share},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
       {"steps", "Of all replicas.", &S::steps},
@@ -82,6 +98,13 @@ struct Listed {
 Record<Listed> other() {
   return {
       {"plan", "The deployment.", [](const Listed& f) { return f.found.deployment; }, plan()},
+      {"prompts", "With pools: the one that reads prompts; null: one does both.",
+       [](const Listed& f) { return f.found.prompts; }, plan()},
+      {"users", "Of all groups, with `--front`; null: as asked.",
+       [](const Listed& f) {
+         const Deployment& d = f.found.deployment;
+         return known(f.found.users * static_cast<double>(d.replicas * d.dp));
+       }},
       {"system", "Its name.", &Listed::system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
@@ -132,6 +155,10 @@ Record<ServedAnswer> question() {
           {"system", "Its name.", &A::system},
           {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
           {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
+          {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
+           [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
+          {"osl_deviation", "The same of answers.",
+           [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
           {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
           {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
           {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
@@ -139,6 +166,7 @@ Record<ServedAnswer> question() {
            [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
           {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
           {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
+          {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
           {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
 }
 
@@ -174,8 +202,8 @@ Record<ServedAnswer> result() {
       {"expected_error", "Two of three measured runs like it were predicted within these shares.", &A::expected_error,
        error()},
       {"plan", "The deployment.", [](const A& a) { return a.first().deployment; }, plan()},
-      {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.", &A::prompts,
-       plan()},
+      {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.",
+       [](const A& a) { return a.prompts(); }, plan()},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
       {"launch", "A command that starts a replica so.", &A::launch},
       {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},
@@ -183,6 +211,13 @@ Record<ServedAnswer> result() {
        [](const A& a) {
          std::vector<Listed> all;
          for (const Found& found : a.best) all.push_back(listed(a, found));
+         return all;
+       },
+       other()},
+      {"front", "With `--front`: what no deployment betters both for a user and for an accelerator, fastest first.",
+       [](const A& a) {
+         std::vector<Listed> all;
+         for (const Found& found : a.front) all.push_back(listed(a, found));
          return all;
        },
        other()},

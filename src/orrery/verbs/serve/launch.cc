@@ -40,7 +40,9 @@ std::string vllm(const Deployment& d, const std::string& model) {
 std::string trtllm(const Deployment& d, const std::string& model) {
   std::string more;
   if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
-  if (d.dp > 1) more += std::string(more.empty() ? "" : ", ") + "enable_attention_dp: true";
+  const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
+  if (d.dp > 1) also("enable_attention_dp: true");
+  if (d.evicts) also("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   return fmt::format(
       "{}trtllm-serve {} --tp_size {} --pp_size {} --ep_size {} --max_batch_size {} --max_num_tokens {} "
       "--kv_cache_free_gpu_memory_fraction {:g}{}",
@@ -87,8 +89,8 @@ std::string command(const Deployment& of, const std::string& asked, const Served
 
 std::string launch_command(const std::string& asked, const ServedAnswer& answer) {
   const Deployment& d = answer.first().deployment;
-  if (!answer.prompts) return command(d, asked, answer, "");
-  return command(*answer.prompts, asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
+  if (!answer.prompts()) return command(d, asked, answer, "");
+  return command(*answer.prompts(), asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
 }
 
 }  // namespace orrery::verbs

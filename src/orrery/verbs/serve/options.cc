@@ -13,6 +13,7 @@
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/verbs/serve/json.h"
 #include "orrery/verbs/serve/run.h"
+#include "orrery/verbs/serve/simulated_trace.h"
 #include "orrery/verbs/serve/table.h"
 
 namespace orrery::verbs {
@@ -53,6 +54,9 @@ void declare_load(CommandLine& line, ServeRequest& request) {
   line.group("Load");
   line.count("--isl", request.isl, "Tokens of a prompt", 1 << 30);
   line.count("--osl", request.osl, "Tokens of an answer", 1 << 30);
+  declare_number(line, "--isl-deviation", "TOKENS", request.isl_deviation,
+                 "Standard deviation of prompts' lengths, which are log-normal around --isl; default: all equal");
+  declare_number(line, "--osl-deviation", "TOKENS", request.osl_deviation, "The same of answers, around --osl");
   declare_number(line, "--concurrency", "USERS", request.concurrency,
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
@@ -62,6 +66,15 @@ void declare_load(CommandLine& line, ServeRequest& request) {
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);
   declare_number(line, "--ttft-limit", "SECONDS", request.ttft_limit, "Time to the first token, mean, at most");
+  line.meant("--load-limit", "SHARE",
+             "Of the capacity that a rate may take; default 0.9 where a search has no --ttft-limit, else 1",
+             [&request](const std::string& text) {
+               const auto share = base::parse_number<double>(text, 0.01, 1);
+               if (!share)
+                 misuse("O1102", fmt::format("--load-limit: `{}` is not a share from 0.01 to 1", text),
+                        "write `--load-limit 0.8`");
+               request.load_limit = *share;
+             });
   declare_number(line, "--tpot-limit", "SECONDS", request.tpot_limit, "Time between tokens, mean, at most");
 }
 
@@ -86,6 +99,7 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
   line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
   line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
+  line.toggle("--evict", request.evicts, "TensorRT-LLM admits who fits now (MAX_UTILIZATION), not to the end");
   line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
   line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);
   line.share("--memory-share", request.memory_share, "Of memory, as the engine counts it; default: the engine's");
@@ -98,8 +112,13 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
       "rate)");
 }
 
+// Files beside the answer; empty: not asked for.
+struct ServeFiles {
+  std::string series, perfetto;
+};
+
 // False: help was asked for, and printed.
-bool read_serve(const Arguments& arguments, Console& console, ServeRequest& request) {
+bool read_serve(const Arguments& arguments, Console& console, ServeRequest& request, ServeFiles& files) {
   request.memory_share = -1;                                       // not given
   std::uint64_t seed = std::numeric_limits<std::uint64_t>::max();  // the same
   CommandLine line("serve", "How fast a model is served on a system: which deployment, first tokens, price, with proof",
@@ -111,20 +130,33 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   declare_like(line, request.like);
   line.text("--system", request.system, "NAME|FILE",
             "System from the catalogue, or its file; several with commas between");
+  line.text("--chip", request.chip, "NAME|PATH",
+            "Chip in the place of the system's accelerator, mapped product by product");
   line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);
   line.group("Answer");
   std::optional<base::Count> top, requests;
   line.count("--top", top, "Shapes to list, the best of each; default 1", 1000);
-  line.toggle("--simulate", request.simulate, "Run vLLM's schedule of it step by step as well");
+  line.toggle("--front", request.front,
+              "List what no deployment betters both for a user and for an accelerator, of any number of users");
+  line.toggle("--simulate", request.simulate, "Run the engine's schedule of it step by step as well");
+  line.choice<serving::Router>("--router", request.router,
+                               {{"round-robin", serving::Router::kRoundRobin},
+                                {"least-load", serving::Router::kLeastLoad},
+                                {"prefix", serving::Router::kPrefix}},
+                               "Where simulated requests go: round-robin (default), least-load, prefix");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
   line.seed(seed, "Of the requests that are simulated; default 1");
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");
   declare_search(line, request.limits, "Threads; default 1",
                  "End the search after so many seconds, with the best so far");
+  line.output_file("--series", files.series, "FILE",
+                   "Write the simulation's requests, blocks and tokens over time, CSV");
+  line.output_file("--perfetto", files.perfetto, "FILE", "Write the simulation's steps there, for Perfetto");
   line.pictures();
   if (!line.read(arguments, console)) return false;
+  request.timeline = !files.series.empty() || !files.perfetto.empty();
   if (request.memory_share == 0)
     misuse("O1102", "--memory-share: `0` leaves nothing to be filled", "write `--memory-share 0.9`");
   request.memory_share = std::max(0.0, request.memory_share);
@@ -139,13 +171,15 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
 ServeRequest serve_request(const Arguments& arguments) {
   ServeRequest request;
   QuietConsole console;
-  if (!read_serve(arguments, console, request)) refuse_help();
+  ServeFiles files;
+  if (!read_serve(arguments, console, request, files)) refuse_help();
   return request;
 }
 
 int run_serve(const Arguments& arguments, Console& console) {
   ServeRequest request;
-  if (!read_serve(arguments, console, request)) return kDone;
+  ServeFiles files;
+  if (!read_serve(arguments, console, request, files)) return kDone;
   return run_verb<ServedAnswer>(console, {.answer =
                                               [&](Run& run) {
                                                 request.limits.stop = run.stop();
@@ -153,6 +187,7 @@ int run_serve(const Arguments& arguments, Console& console) {
                                               },
                                           .document = serve_document,
                                           .table = serve_table,
+                                          .files = {{files.series, series_csv}, {files.perfetto, simulated_trace}},
                                           .outcome = [](const ServedAnswer& answer, const Run& run) -> Outcome {
                                             const int cut = run.cut_short();
                                             if (answer.best.empty())

@@ -9,6 +9,7 @@
 #include "orrery/base/limits/budget.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/serving/search/optimize.h"
+#include "orrery/engines/serving/simulation/replay.h"
 
 namespace orrery::verbs {
 
@@ -26,20 +27,27 @@ struct ServeRequest {
   std::optional<serving::Deployment> prefill, decode;
   bool pools = false;  // search them, too
   std::optional<base::Count> max_sequences, max_batched_tokens;
-  double memory_share = 0;              // 0: the engine's
-  std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
+  double memory_share = 0;                             // 0: the engine's
+  std::optional<base::Count> isl, osl;                 // tokens of prompts and outputs
+  std::optional<double> isl_deviation, osl_deviation;  // of log-normal lengths; absent: all are equally long
   std::optional<double> concurrency, rate;
   std::string measurements;  // a table of matrix products; empty: the roofline alone
   std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
   double prefix_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;
+  std::optional<double> load_limit;   // of the capacity, at most so much of a rate; absent: as the question needs
+  std::string chip;                   // in the place of the system's accelerator; empty: its own
   std::optional<serving::Goal> goal;  // absent: least accelerators at a rate, else most tokens of each
   bool simulate = false;
-  base::Count requests = 0;  // to simulate; 0: some
+  bool timeline = false;                  // of the simulation: every step
+  std::optional<serving::Router> router;  // of the simulation
+  bool evicts = false;                    // TensorRT-LLM admits who fits now
+  base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;
-  std::string why;  // "tp=4": a degree to force beside the search; empty: none
+  bool front = false;  // what users get against what accelerators do
+  std::string why;     // "tp=4": a degree to force beside the search; empty: none
   base::Limits limits;
 };
 

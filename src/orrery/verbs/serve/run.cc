@@ -1,26 +1,32 @@
 #include "orrery/verbs/serve/run.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <memory>
 #include <new>
 
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/long_text_file.h"
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/search/front.h"
 #include "orrery/engines/serving/search/optimize_pools.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/served_error.h"
 #include "orrery/inputs/systems/system_reading.h"
+#include "orrery/verbs/serve/chip_products.h"
 #include "orrery/verbs/serve/launch.h"
 #include "orrery/verbs/serve/served_question.h"
 #include "orrery/verbs/serve/served_refusal.h"
+#include "orrery/verbs/serve/served_simulation.h"
 
 namespace orrery::verbs {
 namespace {
@@ -29,24 +35,29 @@ using base::Count;
 using serving::Deployment;
 using serving::Found;
 
-constexpr Count kSimulatedWaves = 20;  // requests of each user
-constexpr Count kSimulatedArrivals = 4000;
-constexpr Count kMostSimulated = 10'000'000;
-
 // The systems that a request names, one or several with commas between.
 class Systems {
  public:
   Systems(const ServeRequest& r, const std::string& catalogue, ServedAnswer& out) {
     const bool one = std::filesystem::exists(r.system);
     for (const std::string_view name : one ? std::vector<std::string_view>{r.system} : base::split(r.system, ',')) {
-      readings_.push_back(read_system(catalogue, std::string(name)));
+      readings_.push_back(read_system(catalogue, std::string(name), {}, r.chip));
       const SystemReading& reading = readings_.back();
       out.warnings.append(reading.warnings);
       out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
       out.systems.push_back(reading.system.name);
     }
-    for (const SystemReading& reading : readings_) rooflines_.emplace_back(reading.system.accelerator);
-    for (const serving::ServedRoofline& roofline : rooflines_) operators_.push_back(&roofline);
+    rooflines_.reserve(readings_.size());
+    for (const SystemReading& reading : readings_) {
+      operators_.push_back(&rooflines_.emplace_back(reading.system.accelerator));
+      if (reading.chip == nullptr) continue;
+      const machine::Accelerator& seen = reading.system.accelerator;
+      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
+      operators_.back() = &products_.emplace_back(*nests_.back());
+      warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(base_of(r).precision)),
+                    "weights have", "timed", "take a `--precision` of the same width, or another `datawidth`",
+                    out.warnings);
+    }
     if (r.measurements.empty()) return;
     const auto file = base::read_file(r.measurements);
     out.inputs.push_back(base::file_input(*file));
@@ -56,6 +67,8 @@ class Systems {
       operators = &measured_.back();
     }
   }
+
+  bool maps() const { return !nests_.empty(); }
 
   std::vector<serving::Machine> machines(const ServeRequest& r) const {
     std::vector<serving::Machine> out;
@@ -67,6 +80,8 @@ class Systems {
  private:
   std::vector<SystemReading> readings_;
   std::vector<serving::ServedRoofline> rooflines_;
+  std::vector<std::unique_ptr<ChipOperators>> nests_;  // of those with a chip
+  std::deque<ChipProducts> products_;
   std::vector<machine::MeasuredOperators> measured_;  // beside them
   std::vector<const machine::OperatorModel*> operators_;
 };
@@ -81,7 +96,7 @@ ServingError error_of(const std::string& catalogue, const serving::ServedModel& 
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
   const bool guesses = answer.first().deployment.drafted > 0;
-  const double wider = guesses || answer.prompts ? 2 : 1;
+  const double wider = guesses || answer.prompts() ? 2 : 1;
   return {wider * tpot.share, wider * ttft.share, wider * share(ServedFigure::kThroughput).share,
           tpot.alike && ttft.alike && wider == 1, tpot.of + (guesses ? ", without guesses" : "")};
 }
@@ -95,7 +110,7 @@ ForcedDeployment forced(const ServeRequest& r, const serving::ServedModel& model
   if (!optimum.best.empty()) return {r.why, optimum.best.front(), ""};
   if (!optimum.finished) return {r.why, std::nullopt, "the time did not suffice to look"};
   try {
-    refuse(r, model, with, optimum, answer.load);
+    refuse(r, model, with, optimum, answer.load, answer.limits);
   } catch (const base::InputError& error) {
     const base::Diagnostic& why = error.diagnostics.front();
     return {r.why, std::nullopt, why.message + (why.notes.empty() ? "" : "; " + why.notes.front())};
@@ -122,7 +137,7 @@ void warn_of_queue(ServedAnswer& out) {
                  fmt::format("requests come at {:.0f} % of what can be served: how long they wait is a matter of "
                              "bursts, of which the time to the first token is a rough mean",
                              share * 100))
-        .hint(out.prompts ? "lower the rate, or take more replicas" : "`--simulate` has their waiting");
+        .hint("`--simulate` has their waiting");
 }
 
 // Two pools, as they are.
@@ -147,12 +162,12 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
     found.error("O2078", fmt::format("requests come faster than the pools serve `{}`", r.model))
         .note(fmt::format("{:g} requests a second come, {:.4g} can be served", *r.rate, s.capacity))
         .hint("more replicas of the pool that binds, or a lower rate");
-  else if ((r.ttft_limit && s.ttft.mean > *r.ttft_limit) || (r.tpot_limit && s.tpot > *r.tpot_limit))
+  else if (out.limits = limits_of(r, false); !out.limits.allow(s, out.load.rate))
     found.error("O2077", "the pools are not within the limits")
         .note(fmt::format("time to the first token {:.4g} s, between tokens {:.4g} s", s.ttft.mean, s.tpot))
         .hint("raise a limit, or take more replicas");
   found.throw_if_errors();
-  out.prompts = pools.prompts;
+  one.prompts = pools.prompts;
   out.best = {one};
   out.certificate.space = static_cast<double>(out.certificate.evaluated = 1);
   out.certificate.optimal = true;
@@ -162,23 +177,26 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
 // The best pair of pools, where it is better than the best of what has no pools.
 void search_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
                   const base::Budget& budget, ServedAnswer& out) {
-  const serving::OptimumPools pools =
-      optimize_pools(model, space, out.goal, out.limits, out.load, budget, r.limits.threads);
+  const serving::OptimumPools pools = optimize_pools(model, space, out.goal, out.limits, out.load, budget,
+                                                     {static_cast<std::size_t>(r.top), r.limits.threads});
   out.ended_early = out.ended_early || !pools.finished;
   base::Certificate& proof = out.certificate;
   proof.space += pools.certificate.space;
   proof.evaluated += pools.certificate.evaluated;
   proof.seconds += pools.certificate.seconds;
   const bool optimal = proof.optimal && pools.finished;
-  if (pools.best && (out.best.empty() || pools.best->value < out.first().value)) {
+  for (const serving::FoundPools& pair : pools.best) {
     Found found;
-    found.machine = pools.best->machine;
-    found.deployment = completed(pools.best->pools.decoding);
-    found.service = pools.best->service;
-    found.value = pools.best->value;
-    out.best = {found};
-    out.prompts = completed(pools.best->pools.prompts);
+    found.machine = pair.machine;
+    found.deployment = completed(pair.pools.decoding);
+    found.prompts = completed(pair.pools.prompts);
+    found.service = pair.service;
+    found.value = pair.value;
+    out.best.push_back(found);
   }
+  // Of equal values, those without pools first.
+  std::stable_sort(out.best.begin(), out.best.end(), [](const Found& a, const Found& b) { return a.value < b.value; });
+  out.best.resize(std::min(out.best.size(), static_cast<std::size_t>(r.top)));
   proof.optimal = optimal;
   if (!out.best.empty()) proof.close(out.first().value, optimal ? out.first().value : proof.lower_bound);
 }
@@ -199,6 +217,7 @@ void take_all_at_once(ServedAnswer& out) {
 void search(const ServeRequest& r, const serving::ServedModel& model, const std::vector<serving::Machine>& machines,
             const base::Budget& budget, ServedAnswer& out) {
   const serving::Space space = space_of(r, model, machines);
+  out.limits = limits_of(r, !is_one(space) || r.pools);
   base::Diagnostics found;
   if (is_one(space)) check(model, only(space), found);
   for (const serving::Machine& machine : machines) {
@@ -216,50 +235,26 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   const serving::SearchOptions options{static_cast<std::size_t>(r.top), r.limits.threads};
   serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   if (r.simulate && out.load.rate && !out.trace.empty() && optimum.best.empty() && optimum.finished &&
-      comes_too_fast(optimum)) {
+      comes_too_fast(optimum) && !(optimum.most_capacity > *out.load.rate)) {
     take_all_at_once(out);
     optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   }
   out.best = optimum.best;
   out.certificate = optimum.certificate;
   out.ended_early = !optimum.finished;
+  if (r.front) {
+    serving::Front front = serving::front(model, space, out.limits, out.load, budget, r.limits.threads);
+    out.front = std::move(front.points);
+    out.ended_early = out.ended_early || !front.finished;
+  }
   if (r.pools) search_pools(r, model, space, budget, out);
   if (out.best.empty() && out.ended_early)
     out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
         .hint("raise `--time-limit`");
   else if (out.best.empty())
-    refuse(r, model, space, optimum, out.load);
+    refuse(r, model, space, optimum, out.load, out.limits);
   else if (!r.why.empty())
     out.forced = forced(r, model, space, budget, out);
-}
-
-void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
-              const base::Budget& budget, ServedAnswer& out) {
-  const Deployment d = completed(out.first().deployment);
-  const serving::SchedulerLimits limits = limits_of(d, out.first().service.memory);
-  const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
-  const Count count = r.requests > 0 ? r.requests : users > 0 ? users * kSimulatedWaves : kSimulatedArrivals;
-  if (count > kMostSimulated)
-    base::fail("O2075",
-               fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
-               "`--requests 100000` simulates fewer, or leave `--simulate` out");
-  const std::vector<serving::Request> drawn =
-      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
-                        : std::vector<serving::Request>();
-  const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
-  base::Diagnostics found;
-  check(d, limits, requests, found);
-  if (out.load.prefix_hit > 0)
-    found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
-        .hint("leave `--prefix-hit` or `--simulate` out");
-  found.throw_if_errors();
-  const serving::StepModel steps(model, *machine.system, d, *machine.operators);
-  serving::Simulation simulated =
-      serving::simulate(steps, limits, requests, {serving::Router::kRoundRobin, users, &budget});
-  if (simulated.finished)
-    out.simulation = std::move(simulated);
-  else
-    out.ended_early = true;
 }
 
 }  // namespace
@@ -268,7 +263,7 @@ ServedAnswer serve(const ServeRequest& r) {
   require(r);
   ServedAnswer out;
   if (!r.trace.empty()) {
-    const auto text = base::read_file(r.trace);
+    const auto text = base::read_long_file(r.trace);
     out.inputs.push_back(base::file_input(*text));
     out.trace = formats::traces::read_requests(text, out.warnings);
   }
@@ -282,7 +277,6 @@ ServedAnswer serve(const ServeRequest& r) {
   std::sort(out.inputs.begin(), out.inputs.end());
   const serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
-  out.limits = {r.ttft_limit, r.tpot_limit};
   out.goal = r.goal.value_or(r.rate ? serving::Goal::kAccelerators : serving::Goal::kTokensPerAccelerator);
   warn_of_length(model, out);
   const base::Budget budget(r.limits);
@@ -295,7 +289,8 @@ ServedAnswer serve(const ServeRequest& r) {
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
   out.expected_error = error_of(catalogue, model, *machine.system, out);
-  if (!r.measurements.empty()) out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
+  if (!r.measurements.empty() || systems.maps())
+    out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.launch = launch_command(r.model, out);
   if (r.simulate) {
     try {

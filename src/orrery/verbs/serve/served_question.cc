@@ -12,6 +12,7 @@ namespace {
 using base::Count;
 using serving::Deployment;
 
+constexpr double kRoomyLoad = 0.9;  // beyond which p99 is a matter of chance (docs/model/serving.md)
 constexpr Count kMostAlike = 1024;  // replicas that a search looks at where nothing limits them
 
 std::vector<Count> powers_of_two(Count most) {
@@ -33,13 +34,20 @@ void require(const ServeRequest& r) {
     missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
     missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
   } else {
-    missing(r.isl || r.osl || r.rate || r.requests > 0, "a trace or lengths and a rate, not both",
+    missing(r.isl || r.osl || r.isl_deviation || r.osl_deviation || r.rate || r.requests > 0,
+            "a trace or lengths and a rate, not both",
             "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
           "add it, or leave `--requests` out");
   missing(r.speculate.has_value() != r.acceptance.has_value(), "both `--speculate` and `--acceptance`, or none",
           "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
+  missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",
+          "add it: the closed form spreads requests evenly");
+  missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
+          "vllm always admits who fits now, sglang by what outputs were so far");
+  missing(!r.chip.empty() && (!r.measurements.empty() || r.system.find(',') != std::string::npos),
+          "one system without `--operators` beside `--chip`", "a chip's mappings time its products");
   missing(r.seed && !r.simulate, "`--simulate` beside `--seed`", "nothing else is drawn: leave `--seed` out");
   missing(r.requests_per_user && r.rate, "`--concurrency` beside `--requests-per-user`",
           "at a rate there are no users: leave `--requests-per-user` out");
@@ -49,19 +57,20 @@ void require(const ServeRequest& r) {
         .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
                                     *r.max_batched_tokens, *r.max_sequences))
         .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
+  missing(r.front && (!r.gpus || r.prefill), "`--gpus`, and no pools that are given, beside `--front`",
+          "`--gpus 8`: the front is of what is searched among so many");
   if (r.pools) {
     missing(!r.gpus, "`--gpus` beside `--pools`", "`--gpus 16`: pools are searched among so many accelerators");
-    missing(r.replicas || r.simulate || !r.why.empty() || r.prefill || r.decode,
-            "`--pools` without `--replicas`, `--simulate`, `--why`, `--prefill` and `--decode`",
-            "leave them out: pools are searched with all numbers of replicas, and not simulated");
+    missing(r.replicas || !r.why.empty() || r.prefill || r.decode,
+            "`--pools` without `--replicas`, `--why`, `--prefill` and `--decode`",
+            "leave them out: pools are searched with all numbers of replicas");
   }
   if (r.prefill || r.decode) {
     missing(r.system.find(',') != std::string::npos, "one system beside pools that are given", "name one of them");
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
-    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.simulate || r.goal || !r.why.empty(),
-            "degrees in `--prefill` and `--decode` alone: such pools are neither searched nor simulated",
-            "search them with `--pools`; else leave `--gpus`, `--goal`, `--simulate`, `--why` and degrees beside the "
-            "pools out");
+    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.goal || !r.why.empty(),
+            "degrees in `--prefill` and `--decode` alone: such pools are not searched",
+            "search them with `--pools`; else leave `--gpus`, `--goal`, `--why` and degrees beside the pools out");
   }
   found.throw_if_errors();
 }
@@ -73,6 +82,10 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
   if (trace.empty()) {
     out.prompt = serving::Lengths::constant(*r.isl);
     out.output = serving::Lengths::constant(*r.osl);
+    const auto spread = [](const std::optional<double>& deviation, serving::Lengths& lengths) {
+      if (deviation) lengths.kind = serving::Lengths::Kind::kLogNormal, lengths.deviation = *deviation;
+    };
+    spread(r.isl_deviation, out.prompt), spread(r.osl_deviation, out.output);
   } else {
     out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
     for (const serving::Request& request : trace) {
@@ -107,6 +120,7 @@ Deployment base_of(const ServeRequest& r, Deployment base) {
   base.precision = r.precision.value_or(machine::Precision::kBf16);
   base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
   base.memory_share = r.memory_share;
+  base.evicts = r.evicts;
   base.drafted = r.speculate.value_or(0);
   base.acceptance = r.acceptance.value_or(0);
   base.max_sequences = r.max_sequences.value_or(0);
@@ -134,6 +148,10 @@ serving::Space space_of(const ServeRequest& r, const serving::ServedModel& model
     for (Count n = 1; n <= (r.gpus ? most : 1); ++n) out.replicas.push_back(n);
   }
   return out;
+}
+
+serving::ServiceLimits limits_of(const ServeRequest& r, bool searched) {
+  return {r.ttft_limit, r.tpot_limit, r.load_limit.value_or(searched && !r.ttft_limit ? kRoomyLoad : 1)};
 }
 
 bool is_one(const serving::Space& space) {

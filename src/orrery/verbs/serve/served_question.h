@@ -22,6 +22,8 @@ serving::Deployment base_of(const ServeRequest& request, serving::Deployment bas
 // What the request leaves open, within the accelerators.
 serving::Space space_of(const ServeRequest& request, const serving::ServedModel& model,
                         std::vector<serving::Machine> machines);
+// A rate near the capacity leaves waiting to chance: a search that nothing else limits keeps a tenth free.
+serving::ServiceLimits limits_of(const ServeRequest& request, bool searched);
 bool is_one(const serving::Space& space);
 serving::Deployment only(const serving::Space& space);  // of such a space
 

@@ -38,7 +38,7 @@ bool comes_too_fast(const serving::Optimum& optimum) {
 }
 
 void refuse(const ServeRequest& r, const serving::ServedModel& model, const serving::Space& space,
-            const serving::Optimum& optimum, const serving::Load& load) {
+            const serving::Optimum& optimum, const serving::Load& load, const serving::ServiceLimits& limits) {
   const serving::Machine& machine = space.machines.front();
   base::Diagnostics found;
   if (optimum.least_tpot > 0) {
@@ -51,6 +51,13 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
       d.note(
           fmt::format("time between tokens: at most {:g} s, the least is {:.4g} s", *r.tpot_limit, optimum.least_tpot));
     d.note("each is the least of all deployments, not of one").hint("raise a limit, or allow more accelerators");
+  } else if (comes_too_fast(optimum) && optimum.most_capacity > *load.rate) {
+    found
+        .error("O2078", fmt::format("requests come at more than {:.3g} % of what `{}` can be served", limits.load * 100,
+                                    r.model))
+        .note(fmt::format("{:.4g} requests a second come, at most {:.4g} can be served: {:.3g} % of that", *load.rate,
+                          optimum.most_capacity, *load.rate / optimum.most_capacity * 100))
+        .hint("allow more accelerators (`--gpus`, `--replicas`), or `--load-limit 1`, which leaves bursts no room");
   } else if (comes_too_fast(optimum)) {
     base::Diagnostic& d = found.error("O2078", fmt::format("requests come faster than `{}` can be served: the queue "
                                                            "would grow without end",

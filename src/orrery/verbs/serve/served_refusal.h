@@ -16,6 +16,7 @@ bool comes_too_fast(const serving::Optimum& optimum);
 
 // Throws InputError: O2072, O2076, O2077 or O2078. The optimum is of that space and has no best.
 [[noreturn]] void refuse(const ServeRequest& request, const serving::ServedModel& model, const serving::Space& space,
-                         const serving::Optimum& optimum, const serving::Load& load);
+                         const serving::Optimum& optimum, const serving::Load& load,
+                         const serving::ServiceLimits& limits);
 
 }  // namespace orrery::verbs

@@ -1,6 +1,5 @@
 #include "orrery/verbs/serve/table.h"
 
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -28,6 +27,11 @@ std::string plan(const Deployment& d) {
   return out;
 }
 
+std::string plan(const Found& found) {
+  return found.prompts ? plan(*found.prompts) + " for prompts, " + plan(found.deployment) + " decode"
+                       : plan(found.deployment);
+}
+
 const char* goal(serving::Goal of) {
   switch (of) {
     case serving::Goal::kTokensPerAccelerator:
@@ -53,11 +57,23 @@ std::string list(const ServedAnswer& answer) {
   for (std::size_t i = 0; i < best.size(); ++i) {
     const Service& s = best[i].service;
     table.rows.push_back({std::to_string(i + 1),
-                          plan(best[i].deployment) + (several ? " on " + answer.systems[best[i].machine] : ""),
-                          std::to_string(best[i].deployment.accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
+                          plan(best[i]) + (several ? " on " + answer.systems[best[i].machine] : ""),
+                          std::to_string(best[i].accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
                           fmt::format("{:.4g}", s.per_accelerator),
                           s.usd_per_million_tokens > 0 ? fmt::format("{:.3g}", s.usd_per_million_tokens) : "-"});
   }
+  return text(table);
+}
+
+std::string front(const ServedAnswer& answer) {
+  Table table;
+  table.header = {"tokens/s of a user", "of an accelerator", "users", "deployment"};
+  table.left_columns = {3};
+  for (const Found& point : answer.front)
+    table.rows.push_back(
+        {fmt::format("{:.4g}", 1 / point.service.tpot), fmt::format("{:.4g}", point.service.per_accelerator),
+         fmt::format("{:g}", point.users * static_cast<double>(point.deployment.replicas * point.deployment.dp)),
+         plan(point.deployment) + (answer.systems.size() > 1 ? " on " + answer.systems[point.machine] : "")});
   return text(table);
 }
 
@@ -97,10 +113,9 @@ std::string serve_table(const ServedAnswer& a) {
   const Deployment d = completed(a.first().deployment);
   const Service& s = a.first().service;
   const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
-  std::string out = fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system,
-                                serving::rules(d.engine).name, a.accelerators(), a.accelerators() == 1 ? "" : "s",
-                                a.prompts ? plan(*a.prompts) + " for prompts, " + plan(d) + " decode" : plan(d),
-                                machine::name(d.precision));
+  std::string out =
+      fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system, serving::rules(d.engine).name,
+                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), machine::name(d.precision));
   out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
                                                          a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
@@ -116,8 +131,8 @@ std::string serve_table(const ServedAnswer& a) {
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
   out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
   out += line("keys and values",
-              fmt::format("{} blocks of {} tokens, {:.0f} such requests, {:.0f} % held", s.memory.blocks,
-                          s.memory.block_tokens, std::floor(s.max_concurrency), s.occupancy * 100));
+              fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held", s.memory.blocks,
+                          s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
   out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
                                     s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
                                     s.memory.caches / 1e9, s.memory.total / 1e9));
@@ -127,8 +142,12 @@ std::string serve_table(const ServedAnswer& a) {
   if (s.joules_per_token > 0)
     out += line("energy", fmt::format("{:.3g} J a token, at rated power", s.joules_per_token));
   if (a.certificate.space > 1)
-    out += line("search", fmt::format("{} of {:.0f} deployments, {} evaluated{}", goal(a.goal), a.certificate.space,
-                                      a.certificate.evaluated, a.certificate.optimal ? ", proven best" : ""));
+    out += line("search", fmt::format("{}{} of {:.0f} deployments, {} evaluated{}", goal(a.goal),
+                                      a.load.rate && a.limits.load < 1
+                                          ? fmt::format(" at {:.3g} % of the capacity at most", a.limits.load * 100)
+                                          : "",
+                                      a.certificate.space, a.certificate.evaluated,
+                                      a.certificate.optimal ? ", proven best" : ""));
   if (a.simulation) {
     const serving::Simulation& m = *a.simulation;
     const auto off = [](double closed, double simulated) {
@@ -139,12 +158,14 @@ std::string serve_table(const ServedAnswer& a) {
                             "{} ({} to {})",
                             m.requests.size(), m.steps, m.preemptions, seconds(m.tpot_mean), seconds(m.ttft_mean),
                             seconds(m.ttft_p99.value), seconds(m.ttft_p99.low), seconds(m.ttft_p99.high)));
-    out += line("", fmt::format("the figures above are {} and {} off these", off(s.tpot, m.tpot_mean),
-                                off(s.ttft.mean, m.ttft_mean)));
+    const std::string last = s.ttft.p99 > 0 ? fmt::format(", p99 {}", off(s.ttft.p99, m.ttft_p99.value)) : "";
+    out += line("", fmt::format("the figures above are {} and {} off these{}", off(s.tpot, m.tpot_mean),
+                                off(s.ttft.mean, m.ttft_mean), last));
   }
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));
   if (a.forced) out += "\n" + why(*a.forced, a.first());
+  if (!a.front.empty()) out += "\nwhat no deployment betters for users and accelerators\n" + front(a);
   if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a);
   return out;
 }

@@ -8,11 +8,13 @@ namespace orrery::serving {
 namespace {
 
 // Shares, blocks and limits: the engines' documents (docs/model/serving.md). Host times: assumptions, of engines that
-// prepare a step while the one before runs.
+// prepare a step while the one before runs. Late steps: the step behind that of a user's last token begins before the
+// user can answer; TensorRT-LLM's overlap scheduler has by then scheduled the one behind it, too. SGLang's users stay
+// together.
 constexpr std::array<EngineRules, kEngines> kRules = {{
-    {"vllm", 0.9, false, 16, 256, 8192, true, 1.0e-3, 4e-6},
-    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6},
-    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6},
+    {"vllm", 0.9, false, 16, 256, 8192, true, 1.0e-3, 4e-6, 1},
+    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6, 2},
+    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6, 0},
 }};
 
 }  // namespace

@@ -24,6 +24,7 @@ struct EngineRules {
   bool mixes = true;                   // steps have prompts and decoding sequences; else prompts stop the others
   double step_seconds = 0;             // of the host, a step that nothing hides,
   double sequence_seconds = 0;         // and for each sequence in it
+  base::Count late_steps = 0;          // that begin after a user's last token and before its next request is looked at
 };
 const EngineRules& rules(Engine engine);
 
@@ -41,6 +42,7 @@ struct Deployment {
   base::Count max_sequences = 0;       // of a group of attention
   base::Count max_batched_tokens = 0;  // of a step of a group
   base::Count context = 0;             // the longest sequence that the engine accepts; 0: what the load needs
+  bool evicts = false;                 // TensorRT-LLM: who fits now is admitted (MAX_UTILIZATION), not to its end
   bool graphs = true;                  // steps that only decode are launched at once
   base::Count drafted = 0;  // tokens that a step guesses of each decoding sequence, and reads beside the known one
   double acceptance = 0;    // of a guess that follows accepted ones

@@ -16,6 +16,10 @@
 // equally long all have theirs read, one step after the other, before the first of them goes on, and so they stay
 // together: u / g steps read prompts beside the O - 1 that decode, be that none.
 //
+// Whole prompts share a step in the end, as those that are cut move their users a step back. A user's next request
+// comes `late_steps` after its last token (deployment.cc); groups that ended one step apart so wait for each other's
+// prompts.
+//
 // A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
 // waited for half of those prompts.
 //
@@ -45,9 +49,12 @@ struct Cycle {
   double seconds = 0;     // of a request that does not wait to be admitted
   double ttft = 0;        // of it
   double first_ttft = 0;  // where all users begin at once
+  double early_ttft = 0;  // while steps that all begin in are filled by prompts that are cut
+  double groups = 1;      // of users whose prompts share a step
   double tpot = 0;
   double mixed_seconds = 0, mean_seconds = 0;  // of a step
   double share = 0;                            // of the steps: those with prompts
+  double last_less = 0;                        // of tpot, where no further prompts come
 };
 
 class Cycles {
@@ -66,10 +73,11 @@ class Cycles {
   double output() const { return output_; }
   bool together() const { return together_; }
 
-  // Of `users` that run at once in a group.
-  Cycle of(double users) const {
+  // Of `users` that run at once in a group; where none waits for another's place, each is late with its next request.
+  Cycle of(double users, bool late = false) const {
     const double stages = static_cast<double>(d_.pp);
-    Cycle out = microbatch(std::max(1.0, users / stages));
+    const Count steps = late && d_.pp == 1 ? rules(d_.engine).late_steps : 0;
+    Cycle out = microbatch(std::max(1.0, users / stages), static_cast<double>(steps));
     out.users = users;
     out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
     out.mixed_seconds *= stages, out.mean_seconds *= stages;
@@ -139,10 +147,10 @@ class Cycles {
     return seconds;
   }
 
-  Cycle microbatch(double u) const {
+  Cycle microbatch(double u, double late) const {
     Cycle out;
     if (u <= 1) {
-      out.ttft = out.first_ttft = alone();
+      out.ttft = out.first_ttft = out.early_ttft = alone();
       out.tpot = output_ > 1 ? steps_.seconds(work(0, 1)) * further_ / (output_ - 1) : 0;
       out.seconds = out.ttft + (output_ - 1) * out.tpot;
       out.mixed_seconds = out.ttft, out.mean_seconds = std::max(out.tpot, 0.0);
@@ -151,9 +159,12 @@ class Cycles {
     const double budget = static_cast<double>(d_.max_batched_tokens);
     const bool mixes = rules(d_.engine).mixes;
     const double spare = std::max(1.0, budget - (mixes ? u * queries_ : 0));
-    const double most = mixes ? spare / std::max(1.0, fresh_ - 1) : spare / fresh_;  // requests that a step can begin
-    const double first = std::max(1.0, 1 / most);                                    // steps until the first token
-    double steps = further_ + (mixes ? first : 0);
+    if (together_ && u * fresh_ <= spare) late = 0;  // all end at once: nothing runs that they could be late for
+    double most = mixes ? spare / std::max(1.0, fresh_ - 1) : spare / fresh_;  // requests that a step can begin
+    const double full = most;
+    if (mixes && most >= 1 && (together_ || d_.engine == Engine::kTensorRtLlm)) most = std::floor(most);
+    const double first = std::max(1.0, 1 / most);  // steps until the first token
+    double steps = further_ + (mixes ? first + late : 0);
     const double begun = u / std::max(1.0, steps);  // in a step, on average
     double g = std::min({u, most, together_ ? u : begun / (1 - std::exp(-begun))});
     double share = begun / g;  // of the steps: those with prompts
@@ -161,24 +172,57 @@ class Cycles {
       g = budget / (fresh_ + (further_ + 1) * queries_);
       steps = u / g, share = 1;
     }
-    const double decoding = share >= 1 && mixes ? g * (further_ + 1) : u - std::min(g, u);
+    const double runs = u * (1 - late / std::max(1.0, steps));
+    const double decoding = share >= 1 && mixes ? g * (further_ + 1) : std::max(0.0, runs - std::min(g, u));
     out.mixed_seconds = steps_.seconds(work(g, mixes ? decoding : 0));
-    const double pure = share < 1 || !mixes ? steps_.seconds(work(0, u)) : 0;
+    const double pure = share < 1 || !mixes ? steps_.seconds(work(0, runs)) : 0;
     const double reading = mixes ? steps * share : u / g;  // steps with prompts
     const double rest = mixes ? steps * (1 - share) : steps;
     out.seconds = reading * out.mixed_seconds + rest * pure;
     out.mean_seconds = out.seconds / (reading + rest);
     // What decodes passes through steps with prompts as often as they come, its own apart.
-    out.ttft = share >= 1 && mixes ? std::max(first, steps - further_) * out.mixed_seconds : first * out.mixed_seconds;
-    out.first_ttft = out.mixed_seconds * (first + std::max(1.0, u * fresh_ / budget)) / 2;
+    out.ttft = (share >= 1 && mixes ? std::max(first + late, steps - further_) : first) * out.mixed_seconds;
+    const double cut = d_.engine == Engine::kTensorRtLlm ? most : full;  // where prompts fill steps to the brim
+    const double brim =
+        cut > most && u > most ? steps_.seconds(work(std::min(u, cut), u - std::min(u, cut))) : out.mixed_seconds;
+    out.groups = u / g;
+    if (mixes && together_ && share < 1 && most >= 1) {
+      const double whole = std::floor(u / g), left = u - whole * g;  // requests that the last step of them begins
+      const double last = left > 0 ? steps_.seconds(work(left, std::max(0.0, runs - left))) : 0;
+      out.ttft = (whole * g * out.mixed_seconds + left * last) / u;
+      out.seconds += (whole - reading) * out.mixed_seconds + last + (reading - whole - (left > 0 ? 1 : 0)) * pure;
+    }
+    // While a request is late, others' prompts are read, which it does not meet once it decodes.
+    const double read = share >= 1 || !mixes ? late
+                        : together_          ? late_reading(u / g, std::ceil(first), late)
+                                             : late * share;
+    if (mixes && share < 1) out.ttft += read * out.mixed_seconds + (late - read) * pure;
+    if (mixes && share < 1 && output_ > 1)
+      out.last_less = ((reading - first) / 2 - read) * (out.mixed_seconds - pure) / (output_ - 1);
+    out.first_ttft = brim * (first + std::max(1.0, u * fresh_ / budget)) / 2;
+    if (mixes) out.ttft = std::min(out.ttft, out.seconds - further_ * pure);
     out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     if (!mixes && together_) {
       out.ttft = out.first_ttft;
       out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     }
     if (!(output_ > 1)) out.ttft = out.seconds;  // nothing follows
+    out.early_ttft = out.ttft + std::max(0.0, brim - out.mixed_seconds);
     out.share = std::min(1.0, share);
     return out;
+  }
+
+  // Of the steps that a request is late, those with prompts, on average: groups that ended one step apart have read
+  // theirs since, of the first one none.
+  static double late_reading(double groups, double first, double late) {
+    double sum = 0, count = 0, read = 0;
+    for (double j = 0; count < groups && read < late; ++j) {
+      read = std::min(late, j * first);
+      // Behind those that find as many as can be, all are alike.
+      const double alike = read < late ? std::min(1.0, groups - j) : groups - j;
+      sum += alike * read, count += alike;
+    }
+    return sum / std::max(1.0, count);
   }
 
   const StepModel& steps_;
@@ -202,6 +246,30 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
   }
   cycle.users = users;
   return cycle;
+}
+
+// What the time to the first token is beyond a steady run's without waiting. Users beyond those that run wait for them:
+// where R run for T seconds each, request n is admitted at n / R times T, in whole times where all begin and end
+// together, and comes when the request of its user before it, n - users, has ended; of the first wave, at 0. Where
+// requests are spread over their lives (cycle.share of it), they are admitted one by one. A prompt that a step has no
+// place for to its end has its first token a step later, and so have its user's next ones: in every wave one more of
+// the groups that begin together is as small as a step can begin whole.
+double beyond_steady(const Cycle& cycle, double users, double waves) {
+  const double most = cycle.users, beyond = std::max(0.0, users - most);
+  if (!(waves > 0)) return beyond / most * cycle.seconds;
+  const double groups = std::max(1.0, cycle.groups);
+  const double settled = waves <= groups + 1 ? (waves - 1) / (2 * groups) : 1 - (groups + 1) / (2 * waves);
+  const double early = (1 - settled) * (cycle.early_ttft - cycle.ttft);
+  const double at_once = (cycle.first_ttft - cycle.early_ttft) / waves;
+  if (!(beyond > 0)) return early + at_once;
+  const auto admitted = [&](double requests) {  // the sum of the first ones' times, in units of T
+    const double batches = std::floor(requests / most);
+    return most * batches * (batches - 1) / 2 + batches * (requests - batches * most);
+  };
+  const double all = users * waves;
+  const double together = (admitted(all) - admitted(all - users) - (all - users)) / all;
+  const double spread = (beyond * beyond / (2 * most * users) - beyond / most) / waves + beyond / most;
+  return early + at_once + std::lerp(together, spread, cycle.share) * cycle.seconds;
 }
 
 }  // namespace
@@ -234,9 +302,11 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     return caches ? std::min(admitted, std::max(1.0, std::floor(static_cast<double>(out.memory.blocks) / blocks)))
                   : admitted;
   };
-  double most = users_within(cycles.output() / (cycles.together() ? 1 : 2));
+  // TensorRT-LLM keeps blocks for all of an output from the first token on.
+  const bool reserves = d.engine == Engine::kTensorRtLlm && !d.evicts;
+  double most = users_within(cycles.output() / (cycles.together() || reserves ? 1 : 2));
   // The more steps have prompts, the more evenly requests are spread over their lives.
-  if (cycles.together()) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
+  if (cycles.together() && !reserves) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
   const double groups = static_cast<double>(d.replicas * d.dp);
   const Cycle full = cycles.of(most);
   // Fewer may get more done: what the memory holds besides is no harm.
@@ -248,25 +318,26 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   if (load.concurrency) {
     const double active = std::min(groups, *load.concurrency), users = *load.concurrency / active;
     out.stable = true;
-    cycle = users >= most ? full : cycles.of(users);
+    cycle = users > most ? full : cycles.of(users, true);
     each = cycle.users / cycle.seconds;
-    out.ttft.mean = cycle.ttft + std::max(0.0, users - most) / each;
-    if (load.waves > 0) out.ttft.mean += (cycle.first_ttft - cycle.ttft) / load.waves;
+    out.ttft.mean = cycle.ttft + beyond_steady(cycle, users, load.waves);
     each *= active;
   } else {
     out.stable = *load.rate < out.capacity;
     if (!out.stable) return out;
     cycle = arrivals(cycles, *load.rate / groups, most);
     const double rate = *load.rate / groups, running = cycle.users;
-    Spread first = first_token(cycles.queue(rate, running, load.variation()));
+    Spread first = first_token(cycles.queue(rate, running, load.variation(groups)));
     // How much longer requests stay where more run.
     const double near = cycles.of(std::max(1.0, 0.95 * running)).seconds;
     const double elasticity = running > 1 ? (1 - near / cycle.seconds) / 0.05 : 0;
-    add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrival_variation, first);
+    add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrivals(groups), first);
     out.ttft = percentiles(first);
     each = *load.rate;
   }
   out.tpot = cycle.tpot;
+  if (load.concurrency && load.waves > 0)
+    out.tpot -= cycle.last_less * std::min(1.0, cycle.users * groups / *load.concurrency) / load.waves;
   out.e2e = out.ttft.mean + (cycles.output() - 1) * out.tpot;
   out.output_tokens_per_s = each * cycles.output();
   out.per_user = cycles.output() / out.e2e;

@@ -63,10 +63,6 @@ double Lengths::variation() const {
   return 0;
 }
 
-double Load::variation() const {
-  return arrival_variation + prompt.variation();
-}
-
 base::Count Lengths::draw(base::SplitMix& random) const {
   switch (kind) {
     case Kind::kUniform:

@@ -35,8 +35,9 @@ struct Load {
   double prefix_hit = 0;              // share of prompts' tokens that caches have, in [0, 1)
   double arrival_variation = 1;       // squared coefficient of variation of the times between arrivals; Poisson: 1
 
-  // That of arrivals and of prompts' lengths, added up.
-  double variation() const;
+  // Of so many groups that take turns, what each of them sees: of arrivals, and with that of prompts' lengths.
+  double arrivals(double groups) const { return arrival_variation / groups; }
+  double variation(double groups) const { return arrivals(groups) + prompt.variation(); }
 };
 
 // O2074.

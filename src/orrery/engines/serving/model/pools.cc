@@ -143,7 +143,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   const auto first = [&](double rate) {
     PromptQueue queue;
     queue.rate = rate / prompts.groups;
-    queue.variation = load.variation();
+    queue.variation = load.variation(prompts.groups);
     queue.batch = prompts.together > 1 ? static_cast<double>(prompts.together) : 0.5;
     queue.first = prompts.alone;
     queue.prompt = prompts.each;

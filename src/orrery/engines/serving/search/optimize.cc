@@ -120,7 +120,7 @@ class Search {
     shape.capacity = service.capacity;
     for (const Count replicas : replicas_)
       if (allowed(shape, replicas)) shape.most_capacity = static_cast<double>(replicas) * service.capacity;
-    const Count replicas = least_replicas(shape, *load_.rate / service.capacity * (1 - 1e-9));
+    const Count replicas = least_replicas(shape, *load_.rate / (limits_.load * service.capacity) * (1 - 1e-9));
     if (replicas < 0)
       shape.fate = Fate::kRate;
     else
@@ -131,7 +131,8 @@ class Search {
     Best out;
     for (const Count replicas : replicas_) {
       if (!allowed(shape, replicas)) break;
-      if (load_.rate && static_cast<double>(replicas) * shape.capacity < *load_.rate * (1 - 1e-9)) continue;
+      if (load_.rate && static_cast<double>(replicas) * limits_.load * shape.capacity < *load_.rate * (1 - 1e-9))
+        continue;
       for (const double users : users_) try_one(shape, replicas, users, out);
       if (load_.rate && out.found) break;
     }
@@ -193,8 +194,7 @@ class Search {
     if (!found.service.fits || !found.service.stable) return;
     out.ttft = std::min(out.ttft, found.service.ttft.mean);
     out.tpot = std::min(out.tpot, found.service.tpot);
-    if (limits_.ttft && found.service.ttft.mean > *limits_.ttft) return;
-    if (limits_.tpot && found.service.tpot > *limits_.tpot) return;
+    if (!limits_.allow(found.service, load_.rate)) return;
     found.value = value_of(found);
     if (!out.found || comes_before(found, 0, *out.found, 0)) out.found = found;
   }

@@ -36,17 +36,25 @@ enum class Goal {
   kAccelerators,          // least
 };
 
-// Infinite: no limit.
 struct ServiceLimits {
-  std::optional<double> ttft, tpot;  // seconds, means
+  std::optional<double> ttft, tpot;  // seconds, means; none: no limit
+  double load = 1;                   // of the capacity, at most so much of a rate
+
+  bool allow(const Service& service, const std::optional<double>& rate) const {
+    return service.fits && service.stable && !(ttft && service.ttft.mean > *ttft) && !(tpot && service.tpot > *tpot) &&
+           !(rate && *rate > load * service.capacity);
+  }
 };
 
 struct Found {
   std::size_t machine = 0;
   Deployment deployment;
-  double users = 0;  // of a group, where the space has them
+  std::optional<Deployment> prompts = {};  // a pool of its own for them (optimize_pools.h); absent: `deployment` reads
+  double users = 0;                        // of a group, where the space has them
   Service service;
   double value = 0;  // of the goal; less is better
+
+  base::Count accelerators() const { return deployment.accelerators() + (prompts ? prompts->accelerators() : 0); }
 };
 
 struct Optimum {

@@ -1,5 +1,6 @@
 #include "orrery/engines/serving/search/optimize_pools.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "orrery/base/limits/parallel.h"
@@ -39,7 +40,7 @@ double value_of(Goal goal, const FoundPools& found) {
   return static_cast<double>(found.pools.accelerators());
 }
 
-bool comes_before(const FoundPools& a, const FoundPools& b) {
+bool pair_comes_before(const FoundPools& a, const FoundPools& b) {
   if (a.value != b.value) return a.value < b.value;
   if (a.pools.accelerators() != b.pools.accelerators()) return a.pools.accelerators() < b.pools.accelerators();
   return a.service.tpot < b.service.tpot;
@@ -57,7 +58,7 @@ struct Pair {
 }  // namespace
 
 OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits,
-                            const Load& load, const base::Budget& budget, int threads) {
+                            const Load& load, const base::Budget& budget, const SearchOptions& options) {
   const base::Stopwatch clock;
   std::vector<Pair> pairs;
   for (std::size_t m = 0; m < space.machines.size(); ++m) {
@@ -66,7 +67,7 @@ OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal g
       for (const Deployment& decoding : shapes) pairs.push_back({m, prompts, decoding});
   }
   std::vector<char> cut(pairs.size());
-  base::parallel_for(pairs.size(), threads, [&](std::size_t p) {
+  base::parallel_for(pairs.size(), options.threads, [&](std::size_t p) {
     Pair& pair = pairs[p];
     const Machine& machine = space.machines[pair.machine];
     const Count a = pair.prompts.group(), b = pair.decoding.group();
@@ -79,12 +80,9 @@ OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal g
         found.pools.prompts.replicas = x, found.pools.decoding.replicas = y;
         found.service = evaluate(model, *machine.system, found.pools, load, *machine.operators);
         ++pair.evaluated;
-        const Service& s = found.service;
-        if (!s.fits || !s.stable || (limits.ttft && s.ttft.mean > *limits.ttft) ||
-            (limits.tpot && s.tpot > *limits.tpot))
-          continue;
+        if (!limits.allow(found.service, load.rate)) continue;
         found.value = value_of(goal, found);
-        if (!pair.best || comes_before(found, *pair.best)) pair.best = found;
+        if (!pair.best || pair_comes_before(found, *pair.best)) pair.best = found;
       }
   });
   OptimumPools out;
@@ -93,11 +91,14 @@ OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal g
     out.finished = out.finished && cut[p] == 0;
     out.certificate.space += pair.space;
     out.certificate.evaluated += pair.evaluated;
-    if (pair.best && (!out.best || comes_before(*pair.best, *out.best))) out.best = pair.best;
+    if (!pair.best) continue;
+    out.best.insert(std::upper_bound(out.best.begin(), out.best.end(), *pair.best, pair_comes_before), *pair.best);
+    if (out.best.size() > std::max<std::size_t>(1, options.top)) out.best.pop_back();
   }
   out.certificate.optimal = out.finished;
-  if (out.best)
-    out.certificate.close(out.best->value, out.finished ? out.best->value : -std::numeric_limits<double>::infinity());
+  if (!out.best.empty())
+    out.certificate.close(out.best.front().value,
+                          out.finished ? out.best.front().value : -std::numeric_limits<double>::infinity());
   else if (out.finished)
     out.certificate.close_empty();
   out.certificate.seconds = clock.seconds();

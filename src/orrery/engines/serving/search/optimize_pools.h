@@ -1,7 +1,7 @@
 // The best pair of pools (model/pools.h), by looking at all.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/search/optimize.h"
@@ -16,9 +16,9 @@ struct FoundPools {
 };
 
 struct OptimumPools {
-  std::optional<FoundPools> best;  // nothing: none is within the limits
-  base::Certificate certificate;   // of its value
-  bool finished = true;            // false: the budget was spent
+  std::vector<FoundPools> best;   // in order, of each pair of shapes the best; empty: none is within the limits
+  base::Certificate certificate;  // of the first one's value
+  bool finished = true;           // false: the budget was spent
 };
 
 // Of the space: machines, base, and the degrees of either pool, each on its own; replicas of both are free within
@@ -26,6 +26,6 @@ struct OptimumPools {
 // At a rate, where all goals depend on accelerators alone, pairs with no fewer than were found are not evaluated. The
 // answer does not depend on the number of threads.
 OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits,
-                            const Load& load, const base::Budget& budget, int threads);
+                            const Load& load, const base::Budget& budget, const SearchOptions& options);
 
 }  // namespace orrery::serving

@@ -57,6 +57,7 @@ std::optional<Found> enumerated(const ServedModel& model, const Space& s, Goal g
                     if (users > 0) asked.concurrency = users * static_cast<double>(replicas * dp);
                     f.service = evaluate(model, *s.machines[m].system, f.deployment, asked, *s.machines[m].operators);
                     if (!f.service.fits || !f.service.stable) continue;
+                    if (load.rate && *load.rate > limits.load * f.service.capacity) continue;
                     if (limits.ttft && f.service.ttft.mean > *limits.ttft) continue;
                     if (limits.tpot && f.service.tpot > *limits.tpot) continue;
                     f.value = goal == Goal::kAccelerators           ? static_cast<double>(f.deployment.accelerators())
@@ -107,6 +108,7 @@ TEST_F(ServingOptimize, EqualsEnumerationOnRandomSpaces) {
     ServiceLimits limits;
     if (random.next() % 2 == 0) limits.tpot = 0.004 + static_cast<double>(random.next() % 40) * 1e-3;
     if (random.next() % 3 == 0) limits.ttft = 0.02 + static_cast<double>(random.next() % 400) * 1e-3;
+    if (random.next() % 2 == 0) limits.load = 0.8;
     const Goal goal = static_cast<Goal>(random.next() % 3);
     const ServedModel& model = random.next() % 2 == 0 ? llama_ : mixture_;
     const std::optional<Found> expected = enumerated(model, s, goal, limits, load);

@@ -1,10 +1,11 @@
-// vLLM's rules once more, slowly and word by word: lists of blocks, a table of everything cached, sums over all
+// The engines' rules once more, slowly and word by word: lists of blocks, a table of everything cached, sums over all
 // requests.
 #pragma once
 
 #include <algorithm>
 #include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 namespace orrery::serving {
 
+// What the engines have in common: sequences, blocks and what is in them.
 class LiteralScheduler {
  public:
   struct Sequence {
@@ -26,6 +28,8 @@ class LiteralScheduler {
       : limits_(limits), requests_(requests) {
     for (int b = 0; b < limits.blocks; ++b) queue_.push_back(b), references_.push_back(0), hashes_.emplace_back();
   }
+  virtual ~LiteralScheduler() = default;
+  virtual Scheduler::Step next() = 0;
 
   void add(int id) {
     const Request& r = requests_[static_cast<std::size_t>(id)];
@@ -45,9 +49,130 @@ class LiteralScheduler {
 
   bool idle() const { return waiting_.empty() && running_.empty(); }
 
-  Scheduler::Step next() {
+  // Which sequences had a token of a step, and how many they have.
+  std::vector<std::pair<int, int>> complete(const Scheduler::Step& step) {
+    std::vector<std::pair<int, int>> out;
+    for (const Scheduler::Share& share : step.shares) {
+      const auto is = [&](const Sequence& q) { return q.id == share.request; };
+      const auto running = std::find_if(running_.begin(), running_.end(), is);
+      const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is);
+      if (running == running_.end() && waiting == waiting_.end()) continue;  // it ended with an earlier step
+      Sequence& s = running != running_.end() ? *running : *waiting;
+      const int end = share.context + share.tokens;
+      if (late_ && running != running_.end()) publish(s, end);
+      if (end != static_cast<int>(s.tokens.size())) continue;
+      s.tokens.push_back(own(s.id, static_cast<int>(s.tokens.size())));
+      out.emplace_back(s.id, static_cast<int>(s.tokens.size()) - s.prompt);
+      if (static_cast<int>(s.tokens.size()) < s.most) continue;
+      if (running != running_.end()) {
+        free(s);
+        running_.erase(running);
+      } else {
+        waiting_.erase(waiting);
+      }
+    }
+    return out;
+  }
+
+  // Every block is either free or has as many references as sequences hold it.
+  bool blocks_are_conserved() const {
+    std::vector<int> held(references_.size(), 0);
+    for (const Sequence& s : running_)
+      for (const int b : s.blocks) ++held[static_cast<std::size_t>(b)];
+    std::size_t none = 0;
+    for (const int h : held) none += h == 0 ? 1 : 0;
+    return held == references_ && none == queue_.size();
+  }
+  std::size_t free_blocks() const { return queue_.size(); }
+
+ protected:
+  static std::string own(int id, int place) { return "r" + std::to_string(id) + "." + std::to_string(place); }
+
+  void share(Scheduler::Step& out, Sequence& s, long long n) {
+    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed});
+    s.computed += static_cast<int>(n);
+  }
+
+  // The text of all tokens up to a block's end: a chain of hashes that never collides.
+  std::string text(const Sequence& s, std::size_t block) const {
+    std::string out;
+    const std::size_t end = (block + 1) * static_cast<std::size_t>(limits_.block_tokens);
+    for (std::size_t t = 0; t < end; ++t) out += s.tokens[t] + " ";
+    return out;
+  }
+
+  std::vector<int> cached(const Sequence& s) const {
+    std::vector<int> out;
+    const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
+    for (std::size_t b = 0; b < most; ++b) {
+      const auto found = table_.find(text(s, b));
+      if (found == table_.end()) break;
+      out.push_back(found->second.front());
+    }
+    return out;
+  }
+
+  bool allocate(Sequence& s, long long n, const std::vector<int>& hits) {
+    const long long wanted = (s.computed + n + limits_.block_tokens - 1) / limits_.block_tokens;
+    long long fresh = wanted - static_cast<long long>(s.blocks.size()) - static_cast<long long>(hits.size());
+    fresh = std::max<long long>(fresh, 0);
+    long long taken = fresh;
+    for (const int b : hits) taken += references_[static_cast<std::size_t>(b)] == 0 ? 1 : 0;
+    if (taken > static_cast<long long>(queue_.size())) return false;
+    for (const int b : hits) {
+      if (references_[static_cast<std::size_t>(b)]++ == 0) queue_.remove(b);
+      s.blocks.push_back(b);
+    }
+    for (long long i = 0; i < fresh; ++i) {
+      const int b = queue_.front();
+      queue_.pop_front();
+      std::string& hash = hashes_[static_cast<std::size_t>(b)];
+      if (!hash.empty()) {
+        table_[hash].remove(b);
+        if (table_[hash].empty()) table_.erase(hash);
+        hash.clear();
+      }
+      references_[static_cast<std::size_t>(b)] = 1;
+      s.blocks.push_back(b);
+    }
+    if (!late_) publish(s, static_cast<int>(std::min<long long>(s.computed + n, s.tokens.size())));
+    return true;
+  }
+
+  // Its full blocks of so many tokens can be found from now on.
+  void publish(Sequence& s, int known) {
+    if (!limits_.prefix_caching) return;
+    for (std::size_t b = 0; b < s.blocks.size(); ++b) {
+      std::string& hash = hashes_[static_cast<std::size_t>(s.blocks[b])];
+      if (static_cast<int>((b + 1) * static_cast<std::size_t>(limits_.block_tokens)) > known || !hash.empty()) continue;
+      hash = text(s, b);
+      table_[hash].push_back(s.blocks[b]);
+    }
+  }
+
+  void free(Sequence& s) {
+    std::reverse(s.blocks.begin(), s.blocks.end());
+    for (const int b : s.blocks)
+      if (--references_[static_cast<std::size_t>(b)] == 0) queue_.push_back(b);
+    s.blocks.clear();
+  }
+
+  const SchedulerLimits limits_;
+  const std::vector<Request>& requests_;
+  bool late_ = false;  // contents are found once they are computed
+  std::list<Sequence> waiting_;
+  std::vector<Sequence> running_;
+  std::list<int> queue_;  // free blocks
+  std::vector<int> references_;
+  std::vector<std::string> hashes_;
+  std::map<std::string, std::list<int>> table_;
+};
+
+class LiteralVllm final : public LiteralScheduler {
+ public:
+  using LiteralScheduler::LiteralScheduler;
+  Scheduler::Step next() override {
     Scheduler::Step out;
-    scheduled_.clear();
     long long budget = limits_.max_batched_tokens;
     std::size_t index = 0;
     bool stopped = false;
@@ -100,111 +225,6 @@ class LiteralScheduler {
     }
     return out;
   }
-
-  // Which sequences had a token, and which ended.
-  std::vector<std::pair<int, int>> complete() {
-    std::vector<std::pair<int, int>> out;
-    for (const int id : scheduled_) {
-      const auto s = std::find_if(running_.begin(), running_.end(), [&](const Sequence& q) { return q.id == id; });
-      if (s->computed != static_cast<int>(s->tokens.size())) continue;
-      s->tokens.push_back(own(id, static_cast<int>(s->tokens.size())));
-      out.emplace_back(id, static_cast<int>(s->tokens.size()) - s->prompt);
-      if (static_cast<int>(s->tokens.size()) < s->most) continue;
-      free(*s);
-      running_.erase(s);
-    }
-    return out;
-  }
-
-  // Every block is either free or has as many references as sequences hold it.
-  bool blocks_are_conserved() const {
-    std::vector<int> held(references_.size(), 0);
-    for (const Sequence& s : running_)
-      for (const int b : s.blocks) ++held[static_cast<std::size_t>(b)];
-    std::size_t none = 0;
-    for (const int h : held) none += h == 0 ? 1 : 0;
-    return held == references_ && none == queue_.size();
-  }
-  std::size_t free_blocks() const { return queue_.size(); }
-
- private:
-  static std::string own(int id, int place) { return "r" + std::to_string(id) + "." + std::to_string(place); }
-
-  void share(Scheduler::Step& out, Sequence& s, long long n) {
-    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed});
-    s.computed += static_cast<int>(n);
-    scheduled_.push_back(s.id);
-  }
-
-  // The text of all tokens up to a block's end: a chain of hashes that never collides.
-  std::string text(const Sequence& s, std::size_t block) const {
-    std::string out;
-    const std::size_t end = (block + 1) * static_cast<std::size_t>(limits_.block_tokens);
-    for (std::size_t t = 0; t < end; ++t) out += s.tokens[t] + " ";
-    return out;
-  }
-
-  std::vector<int> cached(const Sequence& s) const {
-    std::vector<int> out;
-    const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
-    for (std::size_t b = 0; b < most; ++b) {
-      const auto found = table_.find(text(s, b));
-      if (found == table_.end()) break;
-      out.push_back(found->second.front());
-    }
-    return out;
-  }
-
-  bool allocate(Sequence& s, long long n, const std::vector<int>& hits) {
-    const long long wanted = (s.computed + n + limits_.block_tokens - 1) / limits_.block_tokens;
-    long long fresh = wanted - static_cast<long long>(s.blocks.size()) - static_cast<long long>(hits.size());
-    fresh = std::max<long long>(fresh, 0);
-    long long taken = fresh;
-    for (const int b : hits) taken += references_[static_cast<std::size_t>(b)] == 0 ? 1 : 0;
-    if (taken > static_cast<long long>(queue_.size())) return false;
-    for (const int b : hits) {
-      if (references_[static_cast<std::size_t>(b)]++ == 0) queue_.remove(b);
-      s.blocks.push_back(b);
-    }
-    for (long long i = 0; i < fresh; ++i) {
-      const int b = queue_.front();
-      queue_.pop_front();
-      std::string& hash = hashes_[static_cast<std::size_t>(b)];
-      if (!hash.empty()) {
-        table_[hash].remove(b);
-        if (table_[hash].empty()) table_.erase(hash);
-        hash.clear();
-      }
-      references_[static_cast<std::size_t>(b)] = 1;
-      s.blocks.push_back(b);
-    }
-    if (!limits_.prefix_caching) return true;
-    const long long known = std::min<long long>(s.computed + n, static_cast<long long>(s.tokens.size()));
-    for (std::size_t b = 0; b < s.blocks.size(); ++b) {
-      std::string& hash = hashes_[static_cast<std::size_t>(s.blocks[b])];
-      if (static_cast<long long>(b + 1) * limits_.block_tokens > known || !hash.empty()) continue;
-      hash = text(s, b);
-      table_[hash].push_back(s.blocks[b]);
-    }
-    return true;
-  }
-
-  void free(Sequence& s) {
-    std::reverse(s.blocks.begin(), s.blocks.end());
-    for (const int b : s.blocks)
-      if (--references_[static_cast<std::size_t>(b)] == 0) queue_.push_back(b);
-    s.blocks.clear();
-  }
-
-  const SchedulerLimits limits_;
-  const std::vector<Request>& requests_;
-  std::list<Sequence> waiting_;
-  std::vector<Sequence> running_;
-  std::vector<int> scheduled_;
-  std::list<int> queue_;  // free blocks
-  std::vector<int> references_;
-  std::vector<std::string> hashes_;
-  std::map<std::string, std::list<int>> table_;
 };
 
 }  // namespace orrery::serving

@@ -1,15 +1,27 @@
-// Replicas have a scheduler each and share nothing but the router. Time is a whole number of nanoseconds. Two kinds of
-// events: a request arrives, and goes to a replica, which begins a step if it has none; a step ends, its tokens are
-// there, and the next one begins at once. Of events at one time, arrivals come first, then replicas in order, so that
-// equal questions have equal answers. A request that arrives during a step is first looked at when that ends.
+// Replicas share nothing but the router. Each has a scheduler for every group of attention; groups step together, and
+// a step takes as long as that of the busiest one (engines of models with experts run them in lock-step). Of a model
+// that is cut into stages, a replica schedules as many steps ahead as it has stages; each goes through them in order,
+// behind the one before. Time is a whole number of nanoseconds. Events: a request arrives, and goes to a group, whose
+// replica begins a step if it can; a step ends, its tokens are there, and the next one begins at once; keys and values
+// arrive. Of events at one time, arrivals come first, then keys and values, then replicas in order, so that equal
+// questions have equal answers. A request that arrives during a step is first looked at when that ends.
+//
+// With two pools, a prompt is read by the first, which has its first token; a group of the second one gives it blocks,
+// then its keys and values come, read by the second pool from the first, which holds its blocks until then. The client
+// sees the first token with the second pool's first step of it, as in the closed form (pools.cc).
+//
+// A prefix wins where it is at least half of the prompt and its group has at most 32 requests more than the least
+// loaded one: what SGLang's router does by default (cache_threshold, balance_abs_threshold).
 //
 // Cost: a step of S sequences some 2 us and 5 ns for each sequence.
 #include "orrery/engines/serving/simulation/replay.h"
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <numeric>
+#include <queue>
 
 #include <fmt/format.h>
 
@@ -22,23 +34,74 @@ using base::Count;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-struct Replica {
-  Scheduler scheduler;
-  std::int64_t ends = kNever;  // its step
+constexpr std::size_t kMuchBusier = 32;
+constexpr double kPrefixShare = 0.5;
+
+// A step of a replica, under way: of each group.
+struct Flight {
+  std::int64_t ends = kNever;
+  std::vector<Scheduler::Step> steps;
 };
+
+// A request that a group looks at once its replica has done so many steps.
+struct Late {
+  std::int64_t steps = 0;
+  std::int32_t request = 0;
+  std::size_t group = 0;
+};
+
+struct Replica {
+  const StepModel* steps = nullptr;
+  std::vector<Scheduler> groups;
+  std::deque<Late> late;
+  std::int64_t done = 0;  // steps
+  std::deque<Flight> flights;
+  std::vector<std::int64_t> stages;  // when each is free
+
+  std::int64_t ends() const { return flights.empty() ? kNever : flights.front().ends; }
+};
+
+// A group of attention.
+struct Place {
+  std::size_t replica = 0, group = 0;
+};
+
+// Keys and values that are under way to a group.
+struct Transfer {
+  std::int64_t ends = 0;
+  std::int32_t request = 0;
+  Place to;
+  bool operator>(const Transfer& other) const {
+    return std::pair(ends, request) > std::pair(other.ends, other.request);
+  }
+};
+
+std::vector<Request> prompts_of(const std::vector<Request>& requests) {
+  std::vector<Request> out = requests;
+  for (Request& request : out) request.output = 1;
+  return out;
+}
 
 class Run {
  public:
   Run(const StepModel& steps, const SchedulerLimits& limits, const std::vector<Request>& requests,
       const SimulationOptions& options)
-      : steps_(steps), limits_(limits), requests_(requests), options_(options) {
-    for (Count r = 0; r < steps.deployment().replicas; ++r) replicas_.push_back({Scheduler(limits, requests), kNever});
+      : requests_(requests), options_(options) {
+    const Handover* handover = options.handover;
+    if (handover != nullptr) prompts_ = prompts_of(requests);
+    add_replicas(steps, limits, handover != nullptr ? prompts_ : requests_, first_);
+    if (handover != nullptr) {
+      for (Replica& replica : replicas_)
+        for (Scheduler& group : replica.groups) group.keep_ended();
+      add_replicas(handover->steps, handover->limits, requests_, second_);
+      read_at_.resize(requests.size());
+    }
     out_.requests.resize(requests.size());
   }
 
   Simulation run() {
-    if (options_.users > 0)
-      for (Count u = 0; u < options_.users; ++u) arrive(0);
+    for (Count u = 0; u < options_.users; ++u) arrive(0);
+    begin_all();
     for (;;) {
       if (options_.budget != nullptr && options_.budget->spent()) {
         out_.finished = false;
@@ -46,86 +109,191 @@ class Run {
       }
       const std::int64_t arrival =
           options_.users == 0 && next_ < requests_.size() ? requests_[next_].arrival_ns : kNever;
+      const std::int64_t transfer = transfers_.empty() ? kNever : transfers_.top().ends;
       Replica& first = *std::min_element(replicas_.begin(), replicas_.end(),
-                                         [](const Replica& a, const Replica& b) { return a.ends < b.ends; });
-      if (arrival == kNever && first.ends == kNever && !begin_all(now_)) break;
-      now_ = std::min(arrival, first.ends);
-      if (now_ == kNever) continue;
-      if (arrival <= first.ends) {
+                                         [](const Replica& a, const Replica& b) { return a.ends() < b.ends(); });
+      now_ = std::min({arrival, transfer, first.ends()});
+      if (now_ == kNever) break;
+      if (arrival == now_) {
         arrive(arrival);
         // Those that come at the same time are there when the step begins.
-        if (next_ >= requests_.size() || requests_[next_].arrival_ns > arrival) begin_all(arrival);
+        if (next_ < requests_.size() && requests_[next_].arrival_ns == arrival) continue;
+      } else if (transfer == now_) {
+        fetch();
       } else {
         end_step(first);
       }
+      begin_all();
     }
     summarise();
     return std::move(out_);
   }
 
  private:
-  void arrive(std::int64_t now) {
+  void add_replicas(const StepModel& steps, const SchedulerLimits& limits, const std::vector<Request>& requests,
+                    std::vector<Place>& places) {
+    const Deployment& d = steps.deployment();
+    const std::size_t before = replicas_.size();
+    for (Count r = 0; r < d.replicas; ++r) {
+      Replica& one = replicas_.emplace_back();
+      one.steps = &steps;
+      one.stages.resize(static_cast<std::size_t>(d.pp));
+      for (Count g = 0; g < d.dp; ++g) one.groups.emplace_back(limits, requests);
+    }
+    for (std::size_t g = 0; g < static_cast<std::size_t>(d.dp); ++g)
+      for (std::size_t r = before; r < replicas_.size(); ++r) places.push_back({r, g});
+    blocks_.resize(replicas_.size(), limits.blocks);
+    besides_attention_.resize(replicas_.size() > before && before > 0 ? 2 : 1);
+  }
+
+  Scheduler& at(const Place& place) { return replicas_[place.replica].groups[place.group]; }
+
+  Place route(const std::vector<Place>& places, std::int32_t request, std::size_t turn) {
+    if (options_.router == Router::kRoundRobin) return places[turn % places.size()];
+    const auto load = [&](const Place& place) { return at(place).load(); };
+    const Place least = *std::min_element(places.begin(), places.end(),
+                                          [&](const Place& a, const Place& b) { return load(a) < load(b); });
+    if (options_.router == Router::kLeastLoad) return least;
+    Place best = least;
+    Count most = 0;
+    for (const Place& place : places)
+      if (const Count has = at(place).cached(request); has > most) most = has, best = place;
+    const double share = static_cast<double>(most) / requests_[static_cast<std::size_t>(request)].prompt;
+    return share >= kPrefixShare && load(best) <= load(least) + kMuchBusier ? best : least;
+  }
+
+  // `late`: of a user whose last request ended just now.
+  void arrive(std::int64_t now, bool late = false) {
     if (next_ >= requests_.size()) return;
     const auto request = static_cast<std::int32_t>(next_);
     out_.requests[next_].arrival = now;
-    std::size_t to = next_ % replicas_.size();
-    if (options_.router == Router::kLeastLoad)
-      to = static_cast<std::size_t>(
-          std::min_element(replicas_.begin(), replicas_.end(),
-                           [](const Replica& a, const Replica& b) { return a.scheduler.load() < b.scheduler.load(); }) -
-          replicas_.begin());
-    replicas_[to].scheduler.add(request);
+    const Place to = route(first_, request, next_);
+    if (!read_at_.empty()) read_at_[next_] = to;
+    Replica& replica = replicas_[to.replica];
+    const Count steps = replica.stages.size() == 1 ? rules(replica.steps->deployment().engine).late_steps : 0;
+    if (late && steps > 0)
+      replica.late.push_back({replica.done + steps, request, to.group});
+    else
+      at(to).add(request);
     ++next_;
   }
 
-  // True: a replica has begun a step.
-  bool begin_all(std::int64_t now) {
-    bool any = false;
-    for (Replica& replica : replicas_)
-      if (replica.ends == kNever && !replica.scheduler.idle()) begin(replica, now), any = true;
-    return any;
+  void begin_all() {
+    for (std::size_t r = 0; r < replicas_.size(); ++r)
+      while (replicas_[r].flights.size() < replicas_[r].stages.size() && begin(r)) {
+      }
   }
 
-  void begin(Replica& replica, std::int64_t now) {
-    const Scheduler::Step& step = replica.scheduler.next();
+  // False: nothing can run now.
+  bool begin(std::size_t number) {
+    Replica& replica = replicas_[number];
+    look_at_late(replica);
+    Flight flight;
+    SimulatedStep record;
+    double longest = 0;
+    bool any = false, some = false;
+    for (std::size_t g = 0; g < replica.groups.size(); ++g) {
+      Scheduler& group = replica.groups[g];
+      if (group.idle()) {
+        flight.steps.emplace_back();
+        continue;
+      }
+      const Scheduler::Step& step = group.next();
+      any = any || !step.empty(), some = some || !step.shares.empty();
+      const StepWork work = work_of(group, step);
+      if (!step.shares.empty()) longest = std::max(longest, seconds(number, work));
+      record.prompt_tokens += static_cast<std::int32_t>(work.prompt_tokens);
+      record.decodes += static_cast<std::int32_t>(work.decodes);
+      for (const std::int32_t request : step.preempted) ++out_.requests[static_cast<std::size_t>(request)].preemptions;
+      for (const Scheduler::Share& share : step.fetching)
+        transfers_.push({now_ + nanoseconds(options_.handover->seconds(share.tokens)), share.request, {number, g}});
+      out_.preemptions += static_cast<std::int64_t>(step.preempted.size());
+      const Count held = blocks_[number] - group.free_blocks();
+      out_.most_blocks = std::max(out_.most_blocks, held);
+      record.blocks += held;
+      record.running += static_cast<std::int32_t>(group.running());
+      record.waiting += static_cast<std::int32_t>(group.load() - group.running());
+      flight.steps.push_back(step);
+    }
+    if (!some) return any;  // who was preempted may be admitted at once
+    const std::int64_t takes = std::max<std::int64_t>(1, nanoseconds(longest));
+    std::int64_t time = now_;
+    for (std::int64_t& free : replica.stages) time = free = std::max(time, free) + takes;
+    flight.ends = time;
+    busy_ += takes;
+    ++out_.steps;
+    if (options_.timeline) {
+      record.begin = now_, record.end = time, record.engine = static_cast<std::int32_t>(number);
+      out_.timeline.push_back(record);
+    }
+    replica.flights.push_back(std::move(flight));
+    return true;
+  }
+
+  // Where nothing runs, nobody is late.
+  static void look_at_late(Replica& replica) {
+    const bool idle = replica.flights.empty() && std::all_of(replica.groups.begin(), replica.groups.end(),
+                                                             [](const Scheduler& group) { return group.idle(); });
+    for (; !replica.late.empty() && (idle || replica.late.front().steps <= replica.done); replica.late.pop_front())
+      replica.groups[replica.late.front().group].add(replica.late.front().request);
+  }
+
+  static std::int64_t nanoseconds(double seconds) { return base::saturated(seconds * 1e9 + 0.5); }
+
+  static StepWork work_of(const Scheduler& group, const Scheduler::Step& step) {
     StepWork work;
     for (const Scheduler::Share& share : step.shares) {
       // Of a preempted sequence, what is computed again is a prompt's.
-      if (replica.scheduler.decodes(share))
+      if (group.decodes(share))
         work.add_decode(share.context + 1);
       else
-        work.add_prompt(share.tokens, share.context, replica.scheduler.ends_prompt(share));
+        work.add_prompt(share.tokens, share.context, group.ends_prompt(share));
     }
-    for (const std::int32_t request : step.preempted) ++out_.requests[static_cast<std::size_t>(request)].preemptions;
-    out_.preemptions += static_cast<std::int64_t>(step.preempted.size());
-    out_.most_blocks = std::max(out_.most_blocks, limits_.blocks - replica.scheduler.free_blocks());
-    const std::int64_t takes = std::max<std::int64_t>(1, base::saturated(seconds(work) * 1e9 + 0.5));
-    replica.ends = now + takes;
-    busy_ += takes;
-    ++out_.steps;
+    return work;
   }
 
   // Steps that only decode differ in their contexts alone, which only attention sees.
-  double seconds(const StepWork& work) {
-    if (work.prompt_tokens > 0 || !steps_.deployment().graphs) return steps_.seconds(work);
+  double seconds(std::size_t number, const StepWork& work) {
+    const StepModel& steps = *replicas_[number].steps;
+    if (work.prompt_tokens > 0 || !steps.deployment().graphs) return steps.seconds(work);
+    std::vector<double>& known = besides_attention_[&steps == replicas_.front().steps ? 0 : 1];
     const auto n = static_cast<std::size_t>(work.decodes);
-    if (n >= besides_attention_.size()) besides_attention_.resize(n + 1, -1);
-    if (besides_attention_[n] < 0) besides_attention_[n] = steps_.seconds(work) - steps_.attention_seconds(work);
-    return besides_attention_[n] + steps_.attention_seconds(work);
+    if (n >= known.size()) known.resize(n + 1, -1);
+    if (known[n] < 0) known[n] = steps.seconds(work) - steps.attention_seconds(work);
+    return known[n] + steps.attention_seconds(work);
+  }
+
+  // Keys and values are there.
+  void fetch() {
+    const Transfer done = transfers_.top();
+    transfers_.pop();
+    at(read_at_[static_cast<std::size_t>(done.request)]).release(done.request);
+    at(done.to).fetched(done.request);
   }
 
   void end_step(Replica& replica) {
+    const Flight flight = std::move(replica.flights.front());
+    replica.flights.pop_front();
+    ++replica.done;
+    const bool reads = options_.handover != nullptr && replica.steps != &options_.handover->steps;
     Count ended = 0;
-    replica.scheduler.complete([&](std::int32_t request, std::int32_t produced, bool last) {
-      if (produced == 1) out_.requests[static_cast<std::size_t>(request)].first = now_;
-      if (!last) return;
-      out_.requests[static_cast<std::size_t>(request)].end = now_;
-      ++ended;
-    });
-    replica.ends = kNever;
+    for (std::size_t g = 0; g < replica.groups.size(); ++g)
+      replica.groups[g].complete(flight.steps[g], [&](std::int32_t request, std::int32_t, bool last) {
+        const auto r = static_cast<std::size_t>(request);
+        if (reads && requests_[r].output > 1) {
+          const Place to = route(second_, request, handed_over_++);
+          at(to).add_read(request);
+          return;
+        }
+        Served& served = out_.requests[r];
+        if (served.first == 0) served.first = now_;
+        if (!last) return;
+        if (reads) replica.groups[g].release(request);
+        served.end = now_;
+        ++ended;
+      });
     if (options_.users > 0)
-      for (; ended > 0; --ended) arrive(now_);
-    begin_all(now_);
+      for (; ended > 0; --ended) arrive(now_, true);
   }
 
   Percentile percentile(const std::vector<double>& sorted, double share) const {
@@ -140,45 +308,53 @@ class Run {
 
   void summarise() {
     if (requests_.empty()) return;
-    std::vector<double> first;
-    double tokens = 0, prompts = 0, tpot = 0, with_tpot = 0;
+    std::vector<double> first, between, whole;
+    double tokens = 0, prompts = 0;
     std::int64_t last = 0, begun = kNever;
+    const std::size_t skipped = options_.skip_first + options_.skip_last;
+    const std::size_t from = skipped < requests_.size() ? options_.skip_first : 0;
+    const std::size_t to = requests_.size() - (skipped < requests_.size() ? options_.skip_last : 0);
     for (std::size_t r = 0; r < requests_.size(); ++r) {
       const Served& s = out_.requests[r];
-      first.push_back(static_cast<double>(s.first - s.arrival) * 1e-9);
-      out_.e2e_mean += static_cast<double>(s.end - s.arrival) * 1e-9;
-      if (requests_[r].output > 1) {
-        tpot += static_cast<double>(s.end - s.first) * 1e-9 / (requests_[r].output - 1);
-        ++with_tpot;
-      }
       tokens += requests_[r].output;
       prompts += requests_[r].prompt;
       last = std::max(last, s.end);
       begun = std::min(begun, s.arrival);
+      if (r < from || r >= to) continue;
+      first.push_back(static_cast<double>(s.first - s.arrival) * 1e-9);
+      whole.push_back(static_cast<double>(s.end - s.arrival) * 1e-9);
+      if (requests_[r].output > 1)
+        between.push_back(static_cast<double>(s.end - s.first) * 1e-9 / (requests_[r].output - 1));
     }
-    const double n = static_cast<double>(requests_.size());
-    out_.ttft_mean = std::accumulate(first.begin(), first.end(), 0.0) / n;
-    out_.tpot_mean = with_tpot > 0 ? tpot / with_tpot : 0;
-    out_.e2e_mean /= n;
+    const auto mean = [](const std::vector<double>& all) {
+      return all.empty() ? 0 : std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+    };
+    out_.ttft_mean = mean(first), out_.tpot_mean = mean(between), out_.e2e_mean = mean(whole);
     out_.seconds = static_cast<double>(last - begun) * 1e-9;
     out_.output_tokens_per_s = tokens / out_.seconds;
     out_.busy = static_cast<double>(busy_) * 1e-9 / (out_.seconds * static_cast<double>(replicas_.size()));
     Count hits = 0;
-    for (const Replica& replica : replicas_) hits += replica.scheduler.hit_tokens();
+    for (const Place& place : first_) hits += at(place).hit_tokens();
     out_.hit_share = static_cast<double>(hits) / prompts;
-    std::sort(first.begin(), first.end());
+    for (std::vector<double>* all : {&first, &between, &whole}) std::sort(all->begin(), all->end());
     out_.ttft_p50 = percentile(first, 0.5);
     out_.ttft_p99 = percentile(first, 0.99);
+    if (!between.empty()) out_.tpot_p99 = percentile(between, 0.99);
+    out_.e2e_p99 = percentile(whole, 0.99);
   }
 
-  const StepModel& steps_;
-  const SchedulerLimits limits_;
   const std::vector<Request>& requests_;
+  std::vector<Request> prompts_;  // the same, as the pool that reads prompts has them
   const SimulationOptions options_;
   std::vector<Replica> replicas_;
-  std::vector<double> besides_attention_;  // of steps that decode so many sequences; negative: not known yet
+  std::vector<Place> first_, second_;                   // groups to which requests go, and then with their prompts read
+  std::vector<Place> read_at_;                          // of two pools
+  std::vector<Count> blocks_;                           // of a group of each replica
+  std::vector<std::vector<double>> besides_attention_;  // of steps that decode so many; negative: not known yet
+  std::priority_queue<Transfer, std::vector<Transfer>, std::greater<>> transfers_;
   Simulation out_;
   std::size_t next_ = 0;  // the next request to arrive
+  std::size_t handed_over_ = 0;
   std::int64_t now_ = 0, busy_ = 0;
 };
 
@@ -186,14 +362,9 @@ class Run {
 
 void check(const Deployment& d, const SchedulerLimits& limits, const std::vector<Request>& requests,
            base::Diagnostics& found) {
-  if (d.engine != Engine::kVllm)
-    found
-        .error("O2075",
-               fmt::format("the simulation has the rules of vllm alone, not those of {}", rules(d.engine).name))
-        .hint("leave `--simulate` out: the closed form knows all three engines");
-  if (d.pp > 1 || d.dp > 1)
-    found.error("O2075", fmt::format("the simulation does not know pipelines or groups in a replica: pp = {}, dp = {}",
-                                     d.pp, d.dp));
+  if (d.engine == Engine::kSglang && d.pp > 1)
+    found.error("O2075", fmt::format("the simulation does not know sglang's pipelines: pp = {}", d.pp))
+        .hint("leave `--simulate` out, or take `--pp 1`");
   if (d.drafted > 0)
     found.error("O2075", "the simulation does not know guesses: a sequence adds one token in a step")
         .hint("leave `--speculate` or `--simulate` out");
@@ -212,7 +383,11 @@ void check(const Deployment& d, const SchedulerLimits& limits, const std::vector
     else if (limits.context > 0 && length > limits.context)
       found.error("O2075",
                   fmt::format("request {} has {} tokens, but sequences at most {}", r + 1, length, limits.context));
-    else if (!limits.chunked && length - 1 > limits.max_batched_tokens)
+    else if (limits.schedule == Schedule::kSglang &&
+             length + limits.block_tokens >= limits.blocks * limits.block_tokens)
+      found.error("O2075", fmt::format("request {} has {} tokens, but sglang admits none of {} or more here", r + 1,
+                                       length, (limits.blocks - 1) * limits.block_tokens));
+    else if (!limits.chunked && limits.schedule != Schedule::kNoEvict && length - 1 > limits.max_batched_tokens)
       found.error("O2075", fmt::format("request {} may have to compute {} tokens at once, but a step has at most {}",
                                        r + 1, length - 1, limits.max_batched_tokens));
     else if (request.arrival_ns < before)
@@ -223,13 +398,34 @@ void check(const Deployment& d, const SchedulerLimits& limits, const std::vector
   }
 }
 
-SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory) {
+SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std::vector<Request>& requests) {
   SchedulerLimits out;
   out.blocks = memory.blocks;
   out.block_tokens = memory.block_tokens;
+  if (memory.groups.size() > 1 && !requests.empty()) {
+    double tokens = 0;
+    for (const Request& request : requests) tokens += request.length();
+    const Count mean = base::saturated(tokens / static_cast<double>(requests.size()) + 0.5);
+    const double each = static_cast<double>(memory.blocks_for(mean, std::min(d.max_batched_tokens, mean)));
+    out.blocks = base::saturated(static_cast<double>(memory.blocks) / each *
+                                 static_cast<double>(base::ceil_divide(mean, memory.block_tokens)));
+  }
   out.max_sequences = d.max_sequences;
   out.max_batched_tokens = d.max_batched_tokens;
   out.context = d.context;
+  switch (d.engine) {
+    case Engine::kVllm:
+      break;
+    case Engine::kTensorRtLlm:
+      out.schedule = d.evicts ? Schedule::kMaxUtilization : Schedule::kNoEvict;
+      out.chunked = std::any_of(requests.begin(), requests.end(), [&](const Request& request) {
+        return (d.evicts ? request.length() - 1 : request.prompt) > d.max_batched_tokens;
+      });
+      break;
+    case Engine::kSglang:
+      out.schedule = Schedule::kSglang;
+      break;
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -15,9 +16,11 @@
 
 namespace orrery::serving {
 
+// Where a request goes, of all groups of attention of all replicas.
 enum class Router {
   kRoundRobin,
   kLeastLoad,  // of the fewest requests that run or wait; the first of equal ones
+  kPrefix,     // that has most of its prompt, if that is half of it and not much busier than others; else least load
 };
 
 // What became of a request; nanoseconds.
@@ -31,10 +34,19 @@ struct Percentile {
   double value = 0, low = 0, high = 0;
 };
 
+// A step of a replica, or of its microbatch: from when it is scheduled until its tokens are there.
+struct SimulatedStep {
+  std::int64_t begin = 0, end = 0;  // nanoseconds
+  std::int32_t engine = 0;          // replicas, those that read prompts first
+  std::int32_t prompt_tokens = 0, decodes = 0, waiting = 0, running = 0;
+  base::Count blocks = 0;  // held
+};
+
 struct Simulation {
   bool finished = true;  // false: the budget was spent, nothing is known
   std::vector<Served> requests;
-  Percentile ttft_p50, ttft_p99;  // seconds
+  std::vector<SimulatedStep> timeline;  // in the order in which they were scheduled; where it was asked for
+  Percentile ttft_p50, ttft_p99, tpot_p99, e2e_p99;  // seconds
   double ttft_mean = 0, tpot_mean = 0, e2e_mean = 0;
   double seconds = 0;  // from the first arrival to the last token
   double output_tokens_per_s = 0;
@@ -44,9 +56,20 @@ struct Simulation {
   base::Count most_blocks = 0;  // at once, of a replica
 };
 
+// A pool that goes on with prompts which another one has read.
+struct Handover {
+  const StepModel& steps;
+  SchedulerLimits limits;
+  std::function<double(base::Count)> seconds;  // in which keys and values of so many tokens come
+};
+
 struct SimulationOptions {
   Router router = Router::kRoundRobin;
-  base::Count users = 0;                 // > 0: arrivals are ignored, so many requests are under way at once
+  base::Count users = 0;  // > 0: arrivals are ignored, so many requests are under way at once
+  // Requests of which means and percentiles are not: those of a first time that is unlike the rest, and of the last.
+  std::size_t skip_first = 0, skip_last = 0;
+  bool timeline = false;
+  const Handover* handover = nullptr;    // borrowed; nothing: replicas do both
   const base::Budget* budget = nullptr;  // borrowed; ends it early
 };
 
@@ -54,8 +77,10 @@ struct SimulationOptions {
 void check(const Deployment& deployment, const SchedulerLimits& limits, const std::vector<Request>& requests,
            base::Diagnostics& found);
 
-// The limits of a completed() deployment with so many blocks.
-SchedulerLimits limits_of(const Deployment& deployment, const KvMemory& memory);
+// The limits of a completed() deployment with so many blocks, by the engine's rules. TensorRT-LLM cuts prompts only
+// where one of the requests is longer than a step. Where layers keep different tokens, the pool has as many blocks as
+// hold the requests of mean length that fit.
+SchedulerLimits limits_of(const Deployment& deployment, const KvMemory& memory, const std::vector<Request>& requests);
 
 // All are checked; arrivals do not decrease.
 Simulation simulate(const StepModel& steps, const SchedulerLimits& limits, const std::vector<Request>& requests,

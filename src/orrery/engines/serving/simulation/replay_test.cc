@@ -15,8 +15,8 @@ class Simulate : public testing::Test {
     d = completed(d);
     const StepModel steps(llama_, system_, d, operators_);
     if (load.concurrency) options.users = static_cast<base::Count>(*load.concurrency);
-    const SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d));
     const std::vector<Request> all = requests_of(load, requests, 1);
+    const SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), all);
     base::Diagnostics found;
     check(d, limits, all, found);
     found.throw_if_errors();
@@ -61,6 +61,160 @@ TEST_F(Simulate, OfOneUserHasTheClosedFormsFirstToken) {
   }
 }
 
+TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
+  std::vector<double> off;
+  for (const base::Count most : {8, 32, 100})
+    for (const double over : {1.0, 1.5, 2.0, 3.3, 8.0})
+      for (const double waves : {1., 2., 10.})
+        for (const auto& [prompt, output] : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+          const double c = std::floor(static_cast<double>(most) * over);
+          Load load = users(c, prompt, output);
+          load.waves = waves;
+          const Deployment d = {.max_sequences = most};
+          const Service closed = evaluate(llama_, system_, d, load, operators_);
+          const Simulation s = run(load, static_cast<std::size_t>(c * waves), d);
+          const double within = 0.07;
+          const auto near = [&](const char* what, double is, double simulated) {
+            off.push_back(std::abs(is / simulated - 1));
+            EXPECT_NEAR(is, simulated, within * simulated) << what << ": " << c << " users, " << most << " run, "
+                                                           << waves << " waves of " << prompt << " + " << output;
+          };
+          near("ttft", closed.ttft.mean, s.ttft_mean);
+          near("tpot", closed.tpot, s.tpot_mean);
+          near("e2e", closed.e2e, s.e2e_mean);
+        }
+  std::sort(off.begin(), off.end());
+  EXPECT_LT(off[off.size() / 2], 0.01);
+  EXPECT_LT(off[off.size() * 9 / 10], 0.03);
+}
+
+TEST_F(Simulate, OfReplicasThatTakeTurnsWaitsLessAsTheClosedFormSays) {
+  Load load = users(1, 6000, 20);
+  load.concurrency = std::nullopt;
+  double before = 1e9, closed_before = 1e9;
+  for (const base::Count replicas : {1, 2, 4}) {
+    const Deployment d = {.replicas = replicas};
+    load.rate = 3.0 * static_cast<double>(replicas);
+    const Service closed = evaluate(llama_, system_, d, load, operators_);
+    const Simulation s = run(load, 8000, d);
+    EXPECT_NEAR(closed.ttft.mean, s.ttft_mean, 0.3 * s.ttft_mean) << replicas;
+    EXPECT_LT(s.ttft_mean, before);
+    EXPECT_LT(closed.ttft.mean, closed_before);
+    before = s.ttft_mean, closed_before = closed.ttft.mean;
+  }
+}
+
+TEST_F(Simulate, OfStagesAndOfOtherEnginesAgreesWithTheClosedForm) {
+  const auto steady = [&](const Deployment& d, double tolerance) {
+    const Load load = users(64, 1024, 256);
+    const Service closed = evaluate(llama_, system_, d, load, operators_);
+    const Simulation s = run(load, 64 * 20, d, {.skip_first = 64 * 8, .skip_last = 64});
+    EXPECT_NEAR(closed.tpot, s.tpot_mean, tolerance * s.tpot_mean) << rules(d.engine).name << d.pp;
+    EXPECT_NEAR(closed.e2e, s.e2e_mean, tolerance * s.e2e_mean) << rules(d.engine).name << d.pp;
+  };
+  steady({.engine = Engine::kTensorRtLlm}, 0.03);
+  steady({.engine = Engine::kSglang}, 0.03);
+  steady({.pp = 2}, 0.1);
+  steady({.pp = 4}, 0.1);
+}
+
+TEST_F(Simulate, OfTwoGroupsIsThatOfTwoReplicasWhereTheyAreInStep) {
+  const ServedModel mixture = test_model(test_mixture());
+  Deployment d = completed({.dp = 2});
+  const StepModel steps(mixture, system_, d, operators_);
+  const std::vector<Request> all = requests_of(users(32, 1000, 200), 32 * 10, 1);
+  const SchedulerLimits limits = limits_of(d, kv_memory(mixture, system_, d), all);
+  const Simulation s = simulate(steps, limits, all, {.users = 32});
+  const Service closed = evaluate(mixture, system_, d, users(32, 1000, 200), operators_);
+  EXPECT_NEAR(closed.tpot, s.tpot_mean, 0.03 * s.tpot_mean);
+  // Groups with different things to do wait for each other.
+  Load load = users(32, 1000, 1);
+  load.output.kind = Lengths::Kind::kUniform, load.output.least = 1, load.output.most = 400;
+  const std::vector<Request> mixed = requests_of(load, 640, 1);
+  const Simulation apart = simulate(steps, limits, mixed, {.users = 32});
+  EXPECT_LT(apart.steps, 640 * 400);
+  for (const Served& r : apart.requests) EXPECT_LT(r.arrival, r.end);
+}
+
+TEST_F(Simulate, NoEvictPreemptsNoneAndMaxUtilizationRunsMore) {
+  Load load = users(64, 500, 1);
+  load.output.kind = Lengths::Kind::kUniform, load.output.least = 100, load.output.most = 1500;
+  const std::vector<Request> all = requests_of(load, 640, 1);
+  Deployment d = completed({.engine = Engine::kTensorRtLlm});
+  const auto with = [&](bool evicts) {
+    d.evicts = evicts;
+    SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), all);
+    limits.blocks = 800;
+    return simulate(StepModel(llama_, system_, d, operators_), limits, all, {.users = 64});
+  };
+  const Simulation calm = with(false), full = with(true);
+  EXPECT_EQ(calm.preemptions, 0);
+  EXPECT_GT(full.preemptions, 0);
+  EXPECT_LT(full.ttft_mean, calm.ttft_mean);
+}
+
+TEST_F(Simulate, OfTwoPoolsHandsEveryPromptOver) {
+  const Deployment reads = completed({.replicas = 2}), goes_on = completed({.tp = 2});
+  const StepModel first(llama_, system_, reads, operators_), second(llama_, system_, goes_on, operators_);
+  const auto run_pools = [&](double seconds, double rate, base::Count blocks) {
+    Load load = users(1, 2000, 100);
+    load.concurrency = std::nullopt, load.rate = rate;
+    const std::vector<Request> all = requests_of(load, 400, 1);
+    SchedulerLimits limits = limits_of(goes_on, kv_memory(llama_, system_, goes_on), all);
+    if (blocks > 0) limits.blocks = blocks;
+    const Handover handover{second, limits, [=](base::Count tokens) { return seconds * static_cast<double>(tokens); }};
+    return simulate(first, limits_of(reads, kv_memory(llama_, system_, reads), all), all, {.handover = &handover});
+  };
+  const Simulation at_once = run_pools(0, 0.2, 0), slow = run_pools(1e-5, 0.2, 0);
+  // A request that finds nothing: its prompt, what comes, a step.
+  StepWork prompt, step;
+  prompt.add_prompt(2000, 0, true);
+  step.add_decode(2001);
+  EXPECT_NEAR(at_once.ttft_p50.value, first.seconds(prompt) + second.seconds(step), 1e-8);
+  EXPECT_NEAR(slow.ttft_p50.value - at_once.ttft_p50.value, 2000e-5, 1e-8);
+  EXPECT_EQ(at_once.requests.size(), 400U);
+  // Where the second pool is short of blocks, requests wait for it, and all end nevertheless.
+  const Simulation tight = run_pools(1e-5, 20, 400);
+  EXPECT_GT(tight.ttft_mean, slow.ttft_mean);
+  EXPECT_LE(tight.most_blocks, 28000);
+  for (const Served& r : tight.requests) {
+    EXPECT_LT(r.arrival, r.first);
+    EXPECT_LE(r.first, r.end);
+  }
+}
+
+TEST_F(Simulate, ARouterThatKnowsPrefixesFindsMoreOfThem) {
+  std::vector<Request> all;
+  base::SplitMix random(1);
+  for (int i = 0; i < 600; ++i) {
+    Request request{i * 50'000'000LL, 2048, 20};
+    const std::uint64_t family = 1 + random.next() % 12;
+    for (std::uint64_t b = 0; b < 4; ++b) request.contents.push_back(b < 3 ? family * 10 + b : 1000 + 4 * i + b);
+    all.push_back(request);
+  }
+  Deployment d = completed({.replicas = 4});
+  const SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), all);
+  const StepModel steps(llama_, system_, d, operators_);
+  const Simulation blind = simulate(steps, limits, all, {Router::kRoundRobin});
+  const Simulation aware = simulate(steps, limits, all, {Router::kPrefix});
+  EXPECT_GT(aware.hit_share, blind.hit_share);
+  EXPECT_LT(aware.busy, blind.busy);
+}
+
+TEST_F(Simulate, ATimelineHasEveryStepAndTokensAreConserved) {
+  const Simulation s = run(users(8, 700, 30), 40, {}, {.timeline = true});
+  ASSERT_EQ(static_cast<std::int64_t>(s.timeline.size()), s.steps);
+  std::int64_t prompts = 0, decodes = 0, before = 0;
+  for (const SimulatedStep& step : s.timeline) {
+    EXPECT_LE(before, step.begin);
+    EXPECT_LT(step.begin, step.end);
+    before = step.begin;
+    prompts += step.prompt_tokens, decodes += step.decodes;
+  }
+  EXPECT_EQ(prompts, 40 * 700);
+  EXPECT_EQ(decodes, 40 * 29);
+}
+
 TEST_F(Simulate, IsTheSameForEqualQuestions) {
   Load load = users(1, 1, 1);
   load.concurrency = std::nullopt;
@@ -90,7 +244,7 @@ TEST_F(Simulate, ConservesTokensAndBlocksWhereMemoryIsShort) {
   load.output.least = 1, load.output.most = 2000;
   Deployment d = completed({});
   const StepModel steps(llama_, system_, d, operators_);
-  SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d));
+  SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), {});
   limits.blocks = 3000;
   const std::vector<Request> all = requests_of(load, 600, 3);
   const Simulation s = simulate(steps, limits, all, {.users = 64});
@@ -118,14 +272,16 @@ TEST_F(Simulate, LeastLoadWaitsNoLongerThanRoundRobin) {
 TEST_F(Simulate, RefusesByNameWhatItDoesNotKnow) {
   const auto code = [&](const Deployment& d, const std::vector<Request>& requests) {
     base::Diagnostics found;
-    check(completed(d), limits_of(completed(d), kv_memory(llama_, system_, completed(d))), requests, found);
+    check(completed(d), limits_of(completed(d), kv_memory(llama_, system_, completed(d)), requests), requests, found);
     return found.has_errors() ? found.all().front().code : std::string();
   };
   Deployment other;
   other.engine = Engine::kSglang;
   EXPECT_EQ(code({}, {{0, 5, 5}}), "");
+  EXPECT_EQ(code(other, {{0, 5, 5}}), "");
+  other.pp = 2;
   EXPECT_EQ(code(other, {{0, 5, 5}}), "O2075");
-  EXPECT_EQ(code({.pp = 2}, {{0, 5, 5}}), "O2075");
+  EXPECT_EQ(code({.pp = 2}, {{0, 5, 5}}), "");
   EXPECT_EQ(code({}, {{0, 5, 0}}), "O2075");
   EXPECT_EQ(code({}, {{0, 5000000, 1}}), "O2075");
   EXPECT_EQ(code({}, {{7, 5, 5}, {6, 5, 5}}), "O2075");

@@ -1,7 +1,7 @@
-// The rules, as vllm/v1/core/sched/scheduler.py and kv_cache_manager.py have them. A sequence has known tokens (prompt
-// and produced) and computed ones; a step computes some of the difference, and there are no phases.
+// Rules, read from the engines' sources. A sequence has known tokens (prompt and produced) and computed ones; a step
+// computes some of the difference. A step has a budget of tokens.
 //
-// A step has a budget of tokens.
+// vLLM (vllm/v1/core/sched/scheduler.py, kv_cache_manager.py): there are no phases.
 //   1. Running sequences, in order, while it lasts: n = min(known - computed, long_prompt, budget, context - 1 -
 //   computed)
 //      tokens, none: the next one. Blocks for computed + n; where too few are free, the last running sequence is
@@ -12,6 +12,14 @@
 // Preempted sequences free their blocks and wait before all others, with nothing computed. A sequence ends with its
 // last token, and frees its blocks. Blocks are freed last first, so that prefixes live longest. A full block can be
 // found from the step on in which its tokens are scheduled.
+//
+// TensorRT-LLM (batch_manager/capacityScheduler.cpp, its documents): the same order, but a prompt has blocks for all of
+// it from its first step on; a request waits, and others pass it, where this step computes the block that it would
+// compute first; blocks are found after their step. GUARANTEED_NO_EVICT admits who has blocks to its end beside what
+// those that run need to theirs, so that none is preempted; MAX_UTILIZATION admits who fits now.
+//
+// SGLang: prefill_first.cc. Requests that were read elsewhere (vLLM's connectors) have blocks before what is in them,
+// and take no budget until they have both.
 //
 // Cost: a sequence of a step some nanoseconds, a block some tens.
 #include "orrery/engines/serving/simulation/scheduler.h"
@@ -27,7 +35,21 @@ void Scheduler::add(std::int32_t request) {
   State& s = state(request);
   s.known = s.prompt = requests_[static_cast<std::size_t>(request)].prompt;
   s.length = requests_[static_cast<std::size_t>(request)].length();
+  s.waits = true;
   waiting_.push_back(request);
+}
+
+void Scheduler::add_read(std::int32_t request) {
+  add(request);
+  ++state(request).known;
+  state(request).read = true;
+}
+
+// It has its blocks, and goes on before those that have none.
+void Scheduler::fetched(std::int32_t request) {
+  --fetching_;
+  state(request).waits = true;
+  waiting_.push_front(request);
 }
 
 // Contents of the prompt may be others', too; everything else is the request's own.
@@ -51,10 +73,21 @@ std::int32_t Scheduler::limited(base::Count tokens) const {
 const Scheduler::Step& Scheduler::next() {
   step_.shares.clear();
   step_.preempted.clear();
+  step_.fetching.clear();
   budget_ = limits_.max_batched_tokens;
+  if (limits_.schedule == Schedule::kSglang) {
+    if (!read_prompts()) decode();
+    return step_;
+  }
   run_on();
   if (step_.preempted.empty()) admit();
   return step_;
+}
+
+void Scheduler::take(std::int32_t request, std::int32_t tokens, base::Count hit) {
+  step_.shares.push_back({request, tokens, static_cast<std::int32_t>(hit)});
+  state(request).computed = static_cast<std::int32_t>(hit) + tokens;
+  budget_ -= tokens;
 }
 
 void Scheduler::run_on() {
@@ -73,15 +106,18 @@ void Scheduler::run_on() {
       if (last == request) return;
       allocated = allocate(request, n);
     }
-    step_.shares.push_back({request, n, s.computed});
-    s.computed += n;
-    budget_ -= n;
+    take(request, n, s.computed);
   }
 }
 
-// The blocks that have the beginning of a sequence's contents, in hits_; how many tokens they are.
-std::int32_t Scheduler::found(std::int32_t request, std::int32_t most) {
-  hits_.clear();
+base::Count Scheduler::cached(std::int32_t request) const {
+  std::vector<std::int32_t> hits;
+  return found(request, requests_[static_cast<std::size_t>(request)].prompt, hits);
+}
+
+// The blocks that have the beginning of a sequence's contents; how many tokens they are.
+std::int32_t Scheduler::found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits) const {
+  hits.clear();
   if (!limits_.prefix_caching) return 0;
   const State& s = state(request);
   const auto full = static_cast<std::int32_t>(most / limits_.block_tokens);
@@ -93,36 +129,94 @@ std::int32_t Scheduler::found(std::int32_t request, std::int32_t most) {
     else if (static_cast<std::size_t>(b) < s.blocks.size() && pool_.has(s.blocks[static_cast<std::size_t>(b)], wanted))
       block = s.blocks[static_cast<std::size_t>(b)];
     if (block < 0) break;
-    hits_.push_back(block);
+    hits.push_back(block);
   }
-  return static_cast<std::int32_t>(static_cast<base::Count>(hits_.size()) * limits_.block_tokens);
+  return static_cast<std::int32_t>(static_cast<base::Count>(hits.size()) * limits_.block_tokens);
+}
+
+// Blocks that running sequences have not yet, and need to their ends.
+base::Count Scheduler::reserved() const {
+  base::Count out = 0;
+  for (const std::int32_t request : running_) {
+    const State& s = state(request);
+    const base::Count all = base::ceil_divide(base::Count{s.length} - 1, limits_.block_tokens);
+    out += std::max<base::Count>(0, all - static_cast<base::Count>(s.blocks.size()));
+  }
+  return out;
+}
+
+// Whether the step computes the block that comes behind `computed` tokens; else it is noted as one that it does.
+bool Scheduler::comes_soon(std::int32_t request, std::int32_t computed) {
+  if (!limits_.prefix_caching) return false;
+  const BlockKey next = key(request, static_cast<std::int32_t>(computed / limits_.block_tokens));
+  if (std::find(coming_.begin(), coming_.end(), next) != coming_.end()) return true;
+  if ((next & kSharedKey) != 0) coming_.push_back(next);
+  return false;
 }
 
 void Scheduler::admit() {
-  while (!waiting_.empty() && budget_ > 0 && static_cast<base::Count>(running_.size()) < limits_.max_sequences) {
-    const std::int32_t request = waiting_.front();
-    State& s = state(request);
-    const std::int32_t hit = found(request, s.known - 1);
-    const std::int32_t rest = limited(s.known - hit);
-    if (!limits_.chunked && rest > budget_) return;
-    const auto n = static_cast<std::int32_t>(std::min<base::Count>(rest, budget_));
-    const base::Count wanted =
-        base::ceil_divide(hit + n, limits_.block_tokens) - static_cast<base::Count>(hits_.size()) +
-        std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); });
-    if (wanted > pool_.free()) return;
-    for (const std::int32_t block : hits_) pool_.share(block);
-    s.blocks.reserve(static_cast<std::size_t>(base::ceil_divide(s.length, limits_.block_tokens)));
-    s.blocks.assign(hits_.begin(), hits_.end());
-    s.filled = static_cast<std::int32_t>(hits_.size());
-    s.computed = hit;
-    hit_tokens_ += hit;
-    allocate(request, n);
-    waiting_.pop_front();
-    running_.push_back(request);
-    step_.shares.push_back({request, n, hit});
-    s.computed += n;
-    budget_ -= n;
+  coming_.clear();
+  if (late())
+    for (const Share& share : step_.shares)
+      if (!decodes(share)) comes_soon(share.request, share.context);
+  for (std::size_t place = 0; place < waiting_.size() && budget_ > 0;) {
+    if (static_cast<base::Count>(running_.size()) >= limits_.max_sequences) return;
+    const std::size_t before = waiting_.size();
+    if (!admit(place)) return;
+    if (waiting_.size() == before) ++place;  // it waits for what is computed now
   }
+}
+
+// False: it must wait, and all behind it.
+bool Scheduler::admit(std::size_t place) {
+  const std::int32_t request = waiting_[place];
+  State& s = state(request);
+  const auto admitted = [&] {
+    s.waits = false;
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  };
+  if (s.read && !s.blocks.empty()) {  // fetched
+    s.read = false;
+    if (!allocate(request, s.known - s.computed)) {
+      s.read = true;
+      return false;
+    }
+    admitted();
+    running_.push_back(request);
+    take(request, s.known - s.computed, s.computed);
+    return true;
+  }
+  const std::int32_t hit = found(request, s.known - 1, hits_);
+  const std::int32_t rest = limited(s.known - hit);
+  if (!limits_.chunked && rest > budget_ && !s.read) return false;
+  if (late() && comes_soon(request, hit)) return true;
+  const auto n = static_cast<std::int32_t>(std::min<base::Count>(rest, budget_));
+  // Of a prompt that is cut, TensorRT-LLM has blocks at once.
+  const std::int32_t held = late() || s.read ? s.known - hit - (s.read ? 1 : 0) : n;
+  const base::Count besides =
+      std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); }) -
+      static_cast<base::Count>(hits_.size());
+  if (base::ceil_divide(hit + base::Count{held}, limits_.block_tokens) + besides > pool_.free()) return false;
+  if (limits_.schedule == Schedule::kNoEvict &&
+      base::ceil_divide(base::Count{s.length} - 1, limits_.block_tokens) + besides + reserved() > pool_.free())
+    return false;
+  for (const std::int32_t block : hits_) pool_.share(block);
+  s.blocks.reserve(static_cast<std::size_t>(base::ceil_divide(s.length, limits_.block_tokens)));
+  s.blocks.assign(hits_.begin(), hits_.end());
+  s.filled = static_cast<std::int32_t>(hits_.size());
+  s.computed = hit;
+  hit_tokens_ += hit;
+  allocate(request, held);
+  admitted();
+  if (s.read) {
+    s.computed = s.known - 1;
+    ++fetching_;
+    step_.fetching.push_back({request, s.computed - hit, hit});
+    return true;
+  }
+  running_.push_back(request);
+  take(request, n, hit);
+  return true;
 }
 
 // Blocks for `tokens` more; false: too few are free, and nothing was done.
@@ -135,27 +229,44 @@ bool Scheduler::allocate(std::int32_t request, std::int32_t tokens) {
     if (more > pool_.free()) return false;
     for (base::Count i = 0; i < more; ++i) s.blocks.push_back(pool_.take());
   }
-  if (!limits_.prefix_caching) return true;
   // With what is scheduled; a token that the step produces has none of its own yet.
-  const base::Count known = std::min<base::Count>(after, s.known);
+  if (!late()) fill(request, std::min<base::Count>(after, s.known));
+  return true;
+}
+
+// Full blocks of so many tokens can be found from now on.
+void Scheduler::fill(std::int32_t request, base::Count known) {
+  State& s = state(request);
+  if (!limits_.prefix_caching || s.read || (late() && s.waits)) return;
   for (; (s.filled + base::Count{1}) * limits_.block_tokens <= known; ++s.filled)
     pool_.fill(s.blocks[static_cast<std::size_t>(s.filled)], key(request, s.filled));
-  return true;
 }
 
 void Scheduler::preempt(std::int32_t request) {
   State& s = state(request);
   for (std::size_t i = s.blocks.size(); i-- > 0;) pool_.release(s.blocks[i]);
   s.computed = s.filled = 0;
+  s.waits = true;
   waiting_.push_front(request);
   step_.preempted.push_back(request);
 }
 
 void Scheduler::end(std::int32_t request) {
   State& s = state(request);
+  if (s.waits) {  // it was preempted while its last token was under way
+    std::erase(waiting_, request);
+    s.waits = false;
+    s.ended = true;
+    return;
+  }
+  if (!keeps_ended_) release(request);
+  s.ended = any_ended_ = true;
+}
+
+void Scheduler::release(std::int32_t request) {
+  State& s = state(request);
   for (std::size_t i = s.blocks.size(); i-- > 0;) pool_.release(s.blocks[i]);
   std::vector<std::int32_t>().swap(s.blocks);
-  s.ended = any_ended_ = true;
 }
 
 void Scheduler::drop_ended() {

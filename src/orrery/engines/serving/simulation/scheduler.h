@@ -1,6 +1,7 @@
-// vLLM's scheduler (version 1), step by step: which sequences get how many tokens.
+// The engines' schedulers, step by step: which sequences get how many tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -11,7 +12,15 @@
 
 namespace orrery::serving {
 
+enum class Schedule {
+  kVllm,            // version 1
+  kNoEvict,         // TensorRT-LLM's GUARANTEED_NO_EVICT: who is admitted has blocks to its end
+  kMaxUtilization,  // TensorRT-LLM's MAX_UTILIZATION: who fits now is admitted, and paused where blocks lack
+  kSglang,          // prompts first, in steps of their own
+};
+
 struct SchedulerLimits {
+  Schedule schedule = Schedule::kVllm;
   base::Count blocks = 0;
   base::Count block_tokens = 16;
   base::Count max_sequences = 256;
@@ -31,30 +40,45 @@ class Scheduler {
     bool operator==(const Share&) const = default;
   };
   struct Step {
-    std::vector<Share> shares;            // in order
+    std::vector<Share> shares;            // in order; none: nothing can run now
     std::vector<std::int32_t> preempted;  // in order; their blocks are free, they begin anew
+    std::vector<Share> fetching;          // have blocks from now on, and wait for what comes into them
+    bool empty() const { return shares.empty() && preempted.empty() && fetching.empty(); }
   };
 
   // The requests must outlive it; each fits the blocks and the context by itself.
   Scheduler(const SchedulerLimits& limits, const std::vector<Request>& requests);
 
   void add(std::int32_t request);  // it waits from now on
+  // The same, of a request whose prompt was read elsewhere: it has its first token, and blocks that are filled from
+  // afar once it has them, before it goes on (`fetched`). Where it is preempted, it is read here.
+  void add_read(std::int32_t request);
+  void fetched(std::int32_t request);
   bool idle() const { return running_.empty() && waiting_.empty(); }
-  std::size_t load() const { return running_.size() + waiting_.size(); }
-  const Step& next();  // the next step
-  // The step was computed: sequences all of whose known tokens are computed have one more. Calls
+  std::size_t load() const { return running_.size() + waiting_.size() + fetching_; }
+  std::size_t running() const { return running_.size(); }
+  const Step& next();  // the next step; several may be under way, in stages: sequences in one are in no other
+  // A step was computed: sequences all of whose known tokens were in it have one more. Calls
   // `token(request, produced, ended)` for each, in order; those whose output is complete end.
   template <class Token>
-  void complete(const Token& token) {
-    for (const Share& share : step_.shares) {
+  void complete(const Step& step, const Token& token) {
+    for (const Share& share : step.shares) {
       State& s = states_[static_cast<std::size_t>(share.request)];
-      if (s.computed < s.known) continue;
+      if (s.ended) continue;  // with an earlier step
+      if (late()) fill(share.request, share.context + share.tokens);
+      if (share.context + share.tokens < s.known) continue;
       ++s.known;
       token(share.request, s.known - s.prompt, s.known == s.length);
       if (s.known == s.length) end(share.request);
     }
     drop_ended();
   }
+  // Blocks of ended requests stay held until release().
+  void keep_ended() { keeps_ended_ = true; }
+  void release(std::int32_t request);
+
+  // Tokens of its prompt that caches have now.
+  base::Count cached(std::int32_t request) const;
 
   bool decodes(const Share& share) const {
     return share.tokens == 1 && share.context >= states_[static_cast<std::size_t>(share.request)].prompt;
@@ -68,25 +92,40 @@ class Scheduler {
   base::Count hit_tokens() const { return hit_tokens_; }  // that prefix caching saved, of all admissions
 
  private:
+  // SGLang's SGLANG_INIT_NEW_TOKEN_RATIO.
+  static constexpr double kMostOutputShare = 0.7;
   struct State {
     std::int32_t known = 0;               // tokens, of the prompt and produced
     std::int32_t computed = 0;            // of them, those in blocks
     std::int32_t filled = 0;              // blocks whose contents are complete
     std::int32_t prompt = 0, length = 0;  // as of Request, beside what is read with them
     bool ended = false;
+    bool waits = false;                // among waiting ones
+    bool read = false;                 // elsewhere, and not here yet
     std::vector<std::int32_t> blocks;  // held; or, of a request that was preempted, those that it held
   };
 
+  // Contents are found once they are computed, not from the step on in which they are scheduled.
+  bool late() const { return limits_.schedule != Schedule::kVllm; }
   void run_on();
   void admit();
+  bool admit(std::size_t place);
+  base::Count reserved() const;
+  bool comes_soon(std::int32_t request, std::int32_t computed);
+  bool read_prompts();
+  void decode();
+  std::int32_t to_retract() const;
+  void take(std::int32_t request, std::int32_t tokens, base::Count hit);
   bool allocate(std::int32_t request, std::int32_t tokens);
+  void fill(std::int32_t request, base::Count known);
   void preempt(std::int32_t request);
   void end(std::int32_t request);
   void drop_ended();
-  std::int32_t found(std::int32_t request, std::int32_t most);
+  std::int32_t found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits) const;
   BlockKey key(std::int32_t request, std::int32_t block) const;
   std::int32_t limited(base::Count tokens) const;
   State& state(std::int32_t request) { return states_[static_cast<std::size_t>(request)]; }
+  const State& state(std::int32_t request) const { return states_[static_cast<std::size_t>(request)]; }
 
   SchedulerLimits limits_;
   const std::vector<Request>& requests_;
@@ -96,8 +135,13 @@ class Scheduler {
   std::deque<std::int32_t> waiting_;
   Step step_;
   std::vector<std::int32_t> hits_;
+  std::vector<BlockKey> coming_;  // contents that the step computes, of which others may wait
   base::Count budget_ = 0, hit_tokens_ = 0;
-  bool any_ended_ = false;
+  std::size_t fetching_ = 0;
+  std::int32_t chunked_ = -1;  // SGLang: the prompt that a step did not finish
+  double output_share_ =
+      kMostOutputShare;  // SGLang: of what running sequences may still produce, the part that admission leaves
+  bool any_ended_ = false, keeps_ended_ = false;
 };
 
 }  // namespace orrery::serving

@@ -1,9 +1,13 @@
 #include "orrery/engines/serving/simulation/scheduler.h"
 
+#include <cstdlib>
+#include <deque>
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "orrery/base/numbers/split_mix.h"
-#include "orrery/engines/serving/simulation/literal_scheduler_test_util.h"
+#include "orrery/engines/serving/simulation/literal_engines_test_util.h"
 
 namespace orrery::serving {
 namespace {
@@ -15,10 +19,11 @@ struct Case {
 };
 
 // Small pools and short steps, so that all rules meet; prompts that share beginnings.
-Case random_case(std::uint64_t seed) {
+Case random_case(std::uint64_t seed, Schedule schedule) {
   base::SplitMix random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random.next() % n); };
   Case out;
+  out.limits.schedule = schedule;
   out.limits.block_tokens = below(2) == 0 ? 4 : 2;
   out.limits.max_sequences = 1 + below(8);
   out.limits.max_batched_tokens = 8 + below(40);
@@ -47,44 +52,86 @@ Case random_case(std::uint64_t seed) {
     out.limits.max_batched_tokens = std::max<base::Count>(out.limits.max_batched_tokens, longest);
   out.limits.context = below(2) == 0 ? longest : 0;
   out.limits.blocks = base::ceil_divide(longest, out.limits.block_tokens) + below(25);
+  if (schedule == Schedule::kSglang) {  // has no such limits, and holds a page back
+    out.limits.chunked = true;
+    out.limits.long_prompt = out.limits.context = 0;
+    out.limits.blocks += 2;
+  }
   return out;
 }
 
-// Both schedulers through a case; what differs first.
-void compare(std::uint64_t seed) {
-  const Case c = random_case(seed);
+std::unique_ptr<LiteralScheduler> literal(const Case& c) {
+  switch (c.limits.schedule) {
+    case Schedule::kVllm:
+      return std::make_unique<LiteralVllm>(c.limits, c.requests);
+    case Schedule::kSglang:
+      return std::make_unique<LiteralSglang>(c.limits, c.requests);
+    case Schedule::kNoEvict:
+    case Schedule::kMaxUtilization:
+      break;
+  }
+  return std::make_unique<LiteralTrtllm>(c.limits, c.requests, c.limits.schedule == Schedule::kMaxUtilization);
+}
+
+// Both schedulers through a case, with so many steps under way at once; what differs first.
+void compare(std::uint64_t seed, Schedule schedule, std::size_t stages) {
+  const Case c = random_case(seed, schedule);
   Scheduler fast(c.limits, c.requests);
-  LiteralScheduler slow(c.limits, c.requests);
+  const std::unique_ptr<LiteralScheduler> slow = literal(c);
   std::size_t next = 0;
+  std::deque<Scheduler::Step> under_way;
   for (std::int64_t step = 0; next < c.requests.size() || !fast.idle(); ++step) {
     ASSERT_LT(step, 100000) << seed;
     for (; next < c.requests.size() && c.comes[next] <= step; ++next) {
       fast.add(static_cast<std::int32_t>(next));
-      slow.add(static_cast<int>(next));
+      slow->add(static_cast<int>(next));
     }
-    ASSERT_EQ(fast.idle(), slow.idle()) << seed;
+    ASSERT_EQ(fast.idle(), slow->idle()) << seed;
     if (fast.idle()) continue;
-    const Scheduler::Step expected = slow.next();
+    const Scheduler::Step expected = slow->next();
     const Scheduler::Step& got = fast.next();
     ASSERT_EQ(got.shares, expected.shares) << seed << " step " << step;
     ASSERT_EQ(got.preempted, expected.preempted) << seed << " step " << step;
     base::Count tokens = 0;
     for (const Scheduler::Share& share : got.shares) tokens += share.tokens;
-    ASSERT_LE(tokens, c.limits.max_batched_tokens) << seed;
+    const base::Count decodes = schedule == Schedule::kSglang ? c.limits.max_sequences : 0;
+    ASSERT_LE(tokens, std::max(c.limits.max_batched_tokens, decodes)) << seed;
     ASSERT_LE(static_cast<base::Count>(got.shares.size()), c.limits.max_sequences) << seed;
-    std::vector<std::pair<int, int>> produced;
-    fast.complete([&](std::int32_t request, std::int32_t count, bool) { produced.emplace_back(request, count); });
-    ASSERT_EQ(produced, slow.complete()) << seed << " step " << step;
-    ASSERT_EQ(static_cast<std::size_t>(fast.free_blocks()), slow.free_blocks()) << seed << " step " << step;
-    ASSERT_TRUE(slow.blocks_are_conserved()) << seed;
+    if (!got.shares.empty()) under_way.push_back(got);
+    if (under_way.size() == stages || (got.shares.empty() && got.preempted.empty())) {
+      ASSERT_FALSE(under_way.empty()) << seed << ": nothing runs, and nothing will";
+      std::vector<std::pair<int, int>> produced;
+      fast.complete(under_way.front(),
+                    [&](std::int32_t request, std::int32_t count, bool) { produced.emplace_back(request, count); });
+      ASSERT_EQ(produced, slow->complete(under_way.front())) << seed << " step " << step;
+      under_way.pop_front();
+    }
+    ASSERT_EQ(static_cast<std::size_t>(fast.free_blocks()), slow->free_blocks()) << seed << " step " << step;
+    ASSERT_TRUE(slow->blocks_are_conserved()) << seed;
   }
   ASSERT_EQ(fast.free_blocks(), c.limits.blocks) << seed;
 }
 
-TEST(Scheduler, IsTheLiteralReadingOfTheRulesOnRandomTraces) {
+void compare_all(Schedule schedule, std::size_t stages) {
   const char* more = std::getenv("ORRERY_TRACES");
   const std::uint64_t traces = more != nullptr ? std::strtoull(more, nullptr, 10) : 5000;
-  for (std::uint64_t seed = 0; seed < traces && !testing::Test::HasFatalFailure(); ++seed) compare(seed);
+  for (std::uint64_t seed = 0; seed < traces && !testing::Test::HasFatalFailure(); ++seed)
+    compare(seed, schedule, stages);
+}
+
+TEST(Scheduler, IsTheLiteralReadingOfTheRulesOnRandomTraces) {
+  compare_all(Schedule::kVllm, 1);
+}
+TEST(Scheduler, IsTheLiteralReadingWithStepsUnderWayInStages) {
+  compare_all(Schedule::kVllm, 3);
+}
+TEST(Scheduler, IsTheLiteralReadingOfTensorRtLlmsRules) {
+  compare_all(Schedule::kNoEvict, 1);
+  compare_all(Schedule::kMaxUtilization, 1);
+  compare_all(Schedule::kNoEvict, 2);
+}
+TEST(Scheduler, IsTheLiteralReadingOfSglangsRules) {
+  compare_all(Schedule::kSglang, 1);
 }
 
 TEST(Scheduler, ServesRunningSequencesBeforeWaitingOnes) {
@@ -95,8 +142,9 @@ TEST(Scheduler, ServesRunningSequencesBeforeWaitingOnes) {
   Scheduler s(limits, requests);
   s.add(0);
   s.add(1);
-  EXPECT_EQ(s.next().shares, (std::vector<Scheduler::Share>{{0, 4, 0}, {1, 4, 0}}));
-  s.complete([](std::int32_t, std::int32_t, bool) {});
+  const Scheduler::Step& step = s.next();
+  EXPECT_EQ(step.shares, (std::vector<Scheduler::Share>{{0, 4, 0}, {1, 4, 0}}));
+  s.complete(step, [](std::int32_t, std::int32_t, bool) {});
   EXPECT_EQ(s.next().shares, (std::vector<Scheduler::Share>{{0, 1, 4}, {1, 7, 4}}));
 }
 
@@ -109,12 +157,12 @@ TEST(Scheduler, PreemptsTheLastAndFindsItsBlocksAgain) {
   Scheduler s(limits, requests);
   s.add(0);
   s.add(1);
-  s.next();
-  s.complete([](std::int32_t, std::int32_t, bool) {});
+  const Scheduler::Step& step = s.next();
+  s.complete(step, [](std::int32_t, std::int32_t, bool) {});
   EXPECT_EQ(s.next().preempted, std::vector<std::int32_t>{1});
   EXPECT_EQ(s.free_blocks(), 1);
   while (!s.idle()) {
-    s.complete([](std::int32_t, std::int32_t, bool) {});
+    s.complete(step, [](std::int32_t, std::int32_t, bool) {});
     s.next();
   }
   EXPECT_EQ(s.free_blocks(), 4);

@@ -1,0 +1,217 @@
+// TensorRT-LLM's and SGLang's rules, slowly and word by word.
+#pragma once
+
+#include <cmath>
+
+#include "orrery/engines/serving/simulation/literal_scheduler_test_util.h"
+
+namespace orrery::serving {
+
+// A capacity scheduler says who may run, in the order of arrival; a micro-batch scheduler, who has how many tokens.
+class LiteralTrtllm final : public LiteralScheduler {
+ public:
+  LiteralTrtllm(const SchedulerLimits& limits, const std::vector<Request>& requests, bool evicts)
+      : LiteralScheduler(limits, requests), evicts_(evicts) {
+    late_ = true;
+  }
+
+  Scheduler::Step next() override {
+    Scheduler::Step out;
+    long long tokens = 0;
+    // Who runs goes on. Where the next block lacks, the last one is paused; all its blocks are free.
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      const int id = running_[i].id;
+      long long n = static_cast<long long>(running_[i].tokens.size()) - running_[i].computed;
+      if (limits_.long_prompt > 0) n = std::min<long long>(n, limits_.long_prompt);
+      n = std::min<long long>(n, limits_.max_batched_tokens - tokens);
+      if (limits_.context > 0) n = std::min<long long>(n, limits_.context - 1 - running_[i].computed);
+      if (n <= 0) continue;
+      bool paused_itself = false;
+      while (!allocate(running_[i], n, {})) {
+        Sequence last = running_.back();
+        running_.pop_back();
+        free(last);
+        last.computed = 0;
+        waiting_.push_front(last);
+        out.preempted.push_back(last.id);
+        if (last.id == id) paused_itself = true;
+        if (paused_itself) break;
+      }
+      if (paused_itself) break;
+      share(out, running_[i], n);
+      tokens += n;
+    }
+    if (!out.preempted.empty()) return out;
+    // Blocks that prompts of this step will fill first.
+    std::set<std::string> soon;
+    for (const Scheduler::Share& s : out.shares)
+      for (const Sequence& q : running_)
+        if (q.id == s.request && s.context < q.prompt && !(s.tokens == 1 && s.context >= q.prompt))
+          soon.insert(prefix(q, s.context / limits_.block_tokens));
+    for (auto s = waiting_.begin(); s != waiting_.end();) {
+      if (static_cast<long long>(running_.size()) >= limits_.max_sequences) break;
+      if (tokens >= limits_.max_batched_tokens) break;
+      const std::vector<int> hits = limits_.prefix_caching ? cached(*s) : std::vector<int>();
+      const long long hit = static_cast<long long>(hits.size()) * limits_.block_tokens;
+      const long long rest = static_cast<long long>(s->tokens.size()) - hit;
+      long long n = limits_.long_prompt > 0 ? std::min<long long>(rest, limits_.long_prompt) : rest;
+      if (!limits_.chunked && n > limits_.max_batched_tokens - tokens) break;
+      if (limits_.prefix_caching && !soon.insert(prefix(*s, hit / limits_.block_tokens)).second) {
+        ++s;
+        continue;
+      }
+      if (!evicts_) {
+        long long lacking = 0;
+        for (const Sequence& q : running_)
+          lacking += std::max(0LL, to_end(q) - static_cast<long long>(q.blocks.size()));
+        long long needs = to_end(*s);
+        for (const int b : hits) needs -= references_[static_cast<std::size_t>(b)] > 0 ? 1 : 0;
+        if (needs + lacking > static_cast<long long>(queue_.size())) break;
+      }
+      s->computed = static_cast<int>(hit);
+      if (!allocate(*s, rest, hits)) {
+        s->computed = 0;
+        break;
+      }
+      n = std::min<long long>(n, limits_.max_batched_tokens - tokens);
+      running_.push_back(*s);
+      s = waiting_.erase(s);
+      share(out, running_.back(), n);
+      tokens += n;
+    }
+    return out;
+  }
+
+ private:
+  // Blocks of all tokens whose keys are ever kept: the last one is never read.
+  long long to_end(const Sequence& s) const { return (s.most - 1 + limits_.block_tokens - 1) / limits_.block_tokens; }
+  // Names a block by what is in it and before it, be it full or not.
+  std::string prefix(const Sequence& s, long long block) const {
+    const auto size = static_cast<std::size_t>(limits_.block_tokens), at = static_cast<std::size_t>(block);
+    if ((at + 1) * size <= static_cast<std::size_t>(s.prompt)) return text(s, at);
+    return "of " + std::to_string(s.id) + " " + std::to_string(block);
+  }
+
+  bool evicts_;
+};
+
+class LiteralSglang final : public LiteralScheduler {
+ public:
+  LiteralSglang(const SchedulerLimits& limits, const std::vector<Request>& requests)
+      : LiteralScheduler(limits, requests) {
+    late_ = true;
+  }
+
+  Scheduler::Step next() override {
+    Scheduler::Step out;
+    if (prefill(out)) return out;
+    if (running_.empty())
+      ratio_ = 0.7;
+    else
+      decode(out);
+    return out;
+  }
+
+ private:
+  long long page() const { return limits_.block_tokens; }
+  long long ceil(long long tokens) const { return (tokens + page() - 1) / page() * page(); }
+  static long long new_tokens(const Sequence& s) {
+    return std::min<long long>(s.most - static_cast<long long>(s.tokens.size()), 4096);
+  }
+
+  bool prefill(Scheduler::Step& out) {
+    double remaining = static_cast<double>(queue_.size()) * static_cast<double>(page());
+    for (const Sequence& s : running_)
+      if (s.id != chunked_) remaining -= static_cast<double>(new_tokens(s)) * ratio_;
+    long long chunk = limits_.max_batched_tokens;
+    if (chunked_ >= 0) {
+      Sequence& s = running_.back();
+      const long long rest = static_cast<long long>(s.tokens.size()) - s.computed;
+      const long long n = rest <= chunk ? rest : chunk / page() * page();
+      if (!allocate(s, n, {})) return false;
+      share(out, s, n);
+      remaining -= static_cast<double>(ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
+      chunk -= ceil(n);
+      if (n == rest) chunked_ = -1;
+    }
+    while (chunked_ < 0 && !waiting_.empty() && chunk > 0 && remaining > 0 &&
+           static_cast<long long>(running_.size()) < limits_.max_sequences) {
+      Sequence s = waiting_.front();
+      const std::vector<int> hits = limits_.prefix_caching ? cached(s) : std::vector<int>();
+      const long long hit = static_cast<long long>(hits.size()) * page();
+      const long long rest = static_cast<long long>(s.tokens.size()) - hit;
+      for (const int b : hits)  // locked, so that it cannot be evicted any more
+        if (references_[static_cast<std::size_t>(b)] == 0) locked_ += page();
+      const long long locked = locked_;
+      locked_ = 0;
+      if (static_cast<double>(rest + new_tokens(s) + page()) >= remaining - static_cast<double>(locked)) break;
+      const long long n = rest <= chunk ? rest : chunk / page() * page();
+      if (n == 0) break;
+      waiting_.pop_front();
+      s.computed = static_cast<int>(hit);
+      allocate(s, n, hits);
+      remaining -= static_cast<double>(locked + ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
+      chunk -= ceil(n);
+      running_.push_back(s);
+      share(out, running_.back(), n);
+      if (n < rest) chunked_ = s.id;
+    }
+    return !out.shares.empty();
+  }
+
+  void decode(Scheduler::Step& out) {
+    for (;;) {
+      std::size_t pages = 0;
+      for (const Sequence& s : running_)
+        if (static_cast<long long>(s.tokens.size()) > static_cast<long long>(s.blocks.size()) * page()) ++pages;
+      if (pages <= queue_.size() || running_.size() == 1) break;
+      // The most produced first, then the shortest prompts; the last one of that order goes.
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < running_.size(); ++i) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const auto produced = [&](std::size_t i) {
+          return static_cast<int>(running_[i].tokens.size()) - running_[i].prompt;
+        };
+        return std::pair(produced(a), -running_[a].prompt) > std::pair(produced(b), -running_[b].prompt);
+      });
+      Sequence last = running_[order.back()];
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(order.back()));
+      // What it produced, and what of its prompt is its own, is not found again.
+      forget(last);
+      free(last);
+      last.computed = 0;
+      waiting_.push_back(last);
+      out.preempted.push_back(last.id);
+    }
+    if (out.preempted.empty()) {
+      ratio_ = std::max(ratio_ - (0.7 - 0.098) / 600, 0.098);
+    } else {
+      long long produced = 0, most = 0;
+      for (const Sequence& s : running_)
+        produced += static_cast<long long>(s.tokens.size()) - s.prompt, most += s.most - s.prompt;
+      ratio_ = std::min(1.0, static_cast<double>(produced + 20 * static_cast<long long>(running_.size())) /
+                                 static_cast<double>(most + 1));
+    }
+    for (Sequence& s : running_) {
+      allocate(s, 1, {});
+      share(out, s, 1);
+    }
+  }
+
+  // Blocks whose contents no other request can ask for.
+  void forget(const Sequence& s) {
+    for (const int b : s.blocks) {
+      std::string& hash = hashes_[static_cast<std::size_t>(b)];
+      if (hash.find("r" + std::to_string(s.id) + ".") == std::string::npos) continue;
+      table_[hash].remove(b);
+      if (table_[hash].empty()) table_.erase(hash);
+      hash.clear();
+    }
+  }
+
+  double ratio_ = 0.7;
+  int chunked_ = -1;
+  long long locked_ = 0;
+};
+
+}  // namespace orrery::serving

@@ -1,0 +1,73 @@
+#include "orrery/verbs/serve/served_simulation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "orrery/engines/serving/model/pools.h"
+
+namespace orrery::verbs {
+namespace {
+
+using base::Count;
+using serving::Deployment;
+
+constexpr Count kSimulatedWaves = 20;  // requests of each user
+constexpr Count kSimulatedArrivals = 4000;
+constexpr Count kMostSimulated = 10'000'000;
+
+Count requests_to_draw(const ServeRequest& r, Count users) {
+  if (r.requests > 0) return r.requests;
+  if (users == 0) return kSimulatedArrivals;
+  return users * r.requests_per_user.value_or(kSimulatedWaves);
+}
+
+}  // namespace
+
+void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
+              const base::Budget& budget, ServedAnswer& out) {
+  const cluster::System& system = *machine.system;
+  const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
+  const Count count = requests_to_draw(r, users);
+  if (count > kMostSimulated)
+    base::fail("O2075",
+               fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
+               "`--requests 100000` simulates fewer, or leave `--simulate` out");
+  const std::vector<serving::Request> drawn =
+      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
+                        : std::vector<serving::Request>();
+  const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
+  const Deployment last = completed(out.first().deployment);
+  const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
+  const auto limits_on = [&](const Deployment& d) { return limits_of(d, kv_memory(model, system, d), requests); };
+  base::Diagnostics found;
+  check(first, limits_on(first), requests, found);
+  if (out.prompts() && !found.has_errors()) check(last, limits_on(last), requests, found);
+  if (out.load.prefix_hit > 0)
+    found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
+        .hint("leave `--prefix-hit` or `--simulate` out");
+  found.throw_if_errors();
+  const serving::StepModel steps(model, system, first, *machine.operators);
+  const serving::StepModel further(model, system, last, *machine.operators);
+  const serving::Pools pools{first, last};
+  const serving::Handover handover{further, limits_on(last),
+                                   [&](Count tokens) { return transfer_seconds(model, system, pools, tokens); }};
+  serving::SimulationOptions options;
+  options.router = r.router.value_or(serving::Router::kRoundRobin);
+  options.users = users;
+  options.timeline = r.timeline;
+  options.budget = &budget;
+  if (out.prompts()) options.handover = &handover;
+  if (users > 0 && !r.requests_per_user && out.trace.empty() && count > 3 * users) {
+    options.skip_first = static_cast<std::size_t>(std::max(users, count / 4));
+    options.skip_last = static_cast<std::size_t>(users);
+  }
+  serving::Simulation simulated = serving::simulate(steps, limits_on(first), requests, options);
+  if (simulated.finished)
+    out.simulation = std::move(simulated);
+  else
+    out.ended_early = true;
+}
+
+}  // namespace orrery::verbs
