@@ -98,15 +98,13 @@ class Cycles {
     }
     const auto seconds = [&](double prompts) { return stages * steps_.seconds(work(prompts, beside)); };
     out.first = u < 1 ? stages * alone() : seconds(1);
-    const double base = mixes ? stages * pure * std::min(1.0, u) : 0;
-    // Prompts of a step that one comes to see beside its own.
-    double together = 1;
-    for (int i = 0; i < 3; ++i) {
-      out.prompt = std::max(0.0, seconds(together) - base) / together;
-      const double load = std::min(0.99, out.rate * out.prompt);
-      together = std::clamp(1 + out.rate * out.pure / (1 - load), 1.0, out.batch);
-    }
+    // Beyond a step's budget prompts take as many steps as they fill.
     out.full = seconds(out.batch);
+    for (const double prompts : PromptQueue::kPrompts) {
+      const double took = prompts <= out.batch ? seconds(prompts) : out.full * prompts / out.batch;
+      out.begun[out.known++] = took;
+      if (prompts >= 8 && out.rate * took < prompts / 4) break;
+    }
     return out;
   }
 
