@@ -119,12 +119,18 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
       arguments.push_back(set.path + "=" + set.value);
     }
     make_folder(folder.string());
-    const bool layouts = answer.study.verb == "tune select";  // whose -o is a file
-    for (const std::string& more : {std::string("--quiet"), std::string("--force"), std::string("-o"),
-                                    (layouts ? folder / "layouts.json" : folder).string()})
-      arguments.push_back(more);
     QuietConsole console;
-    verb.run(arguments, console);
+    if (answer.study.verb == "serve") {  // has no -o
+      arguments.insert(arguments.end(), {"--quiet", "--json"});
+      verb.run(arguments, console);
+      write_file((folder / "answer.json").string(), console.text());
+    } else {
+      const bool layouts = answer.study.verb == "tune select";  // whose -o is a file
+      for (const std::string& more : {std::string("--quiet"), std::string("--force"), std::string("-o"),
+                                      (layouts ? folder / "layouts.json" : folder).string()})
+        arguments.push_back(more);
+      verb.run(arguments, console);
+    }
     write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
   }
 }

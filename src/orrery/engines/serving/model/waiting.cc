@@ -7,7 +7,7 @@
 //
 //   R = U T(n) + T(1 + Poisson(rate T(n)))
 //
-// Where a step begins many, x = rate T(x) > 12, T is straight around x, c + p A; with load r = rate x p,
+// Where a step begins many, x = rate X > 6, T is straight around x, c + p A; with load r = rate x p,
 //
 //   E S = c / (1 - r)
 //   E X = (c (1 + r) + v p^2 rate) / (1 - r^2)
@@ -42,7 +42,7 @@ namespace {
 
 constexpr double kNearlyFull = 0.999;
 constexpr double kFew = 12;              // prompts of a step, whose times are taken one by one
-constexpr std::size_t kMostStates = 40;  // kFew and eight deviations
+constexpr std::size_t kMostStates = 40;  // beyond which fewer than a hundredth of steps are
 
 double normal_density(double z) {
   return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
@@ -81,10 +81,16 @@ Straight straight(const PromptQueue& q, double prompts) {
   return {std::max(0.0, q.seconds(prompts) - p * prompts), std::max(0.0, p)};
 }
 
+// E X
+double seconds_seen(const PromptQueue& q, const Straight& line, double variation) {
+  const double r = std::min(kNearlyFull, q.rate * line.p);
+  return (line.c * (1 + r) + variation * line.p * line.p * q.rate) / (1 - r * r);
+}
+
 void of_straight_steps(const PromptQueue& q, const Straight& line, double variation, Spread& out) {
   const auto [c, p] = line;
   const double r = std::min(kNearlyFull, q.rate * p), burst = variation * p * p * q.rate;
-  const double mean = (c * (1 + r) + burst) / (1 - r * r);  // E X
+  const double mean = seconds_seen(q, line, variation);
   const double square =
       (c * c * (1 + 2 * r) + 3 * c * burst * (q.rate * mean + 1) + burst * p * (3 * q.rate * mean + 1)) /
       (1 - r * r * r);
@@ -111,7 +117,7 @@ Row stationary(std::array<Row, kMostStates>& next, std::size_t states) {
 
 // Steps one by one; `together` is about how many prompts they begin.
 void of_chain(const PromptQueue& q, double together, Spread& out) {
-  const auto states = std::min(kMostStates, static_cast<std::size_t>(together + 8 * std::sqrt(together)) + 1);
+  const auto states = std::min(kMostStates, static_cast<std::size_t>(8 + 7 * together));
   Row times{}, following{}, squares{};
   for (std::size_t n = 0; n < states; ++n) times[n] = q.seconds(static_cast<double>(n));
   std::array<Row, kMostStates> next{};
@@ -163,8 +169,10 @@ Spread first_token(const PromptQueue& q) {
     // Who comes while prompts are read has no other wait.
     out.add(q.pure / 2 * (1 - busy), q.pure * q.pure / 12 * (1 - busy));
   } else {
-    const double together = begun_in_a_step(q);
-    const Straight line = straight(q, std::max(1.0, together));
+    double together = begun_in_a_step(q);
+    Straight line = straight(q, together);
+    if (const double seen = q.rate * seconds_seen(q, line, 1); seen > together)  // near the most that can be read
+      together = seen, line = straight(q, together);
     if (together > kFew) {
       of_straight_steps(q, line, q.variation, out);
     } else {

@@ -69,6 +69,15 @@ TEST(Waiting, IsThatOfGatedStepsWhosePromptsShareWhatTheyRead) {
     }
 }
 
+TEST(Waiting, GrowsAsThatOfAQueueWhereNothingElseRuns) {
+  // Steps of prompts alone, one as long as the other, nearly as fast as they come: n of them take n times as long.
+  for (const double load : {0.5, 0.8, 0.95}) {
+    const PromptQueue q = prompts(load / 0.01, 0, 0.01);
+    const Steps found = simulated(q, 4000000);
+    EXPECT_NEAR(first_token(q).mean, found.mean, 0.05 * found.mean) << load;
+  }
+}
+
 TEST(Waiting, OfPromptsOfSeveralStepsIsThatOfAnMD1Queue) {
   PromptQueue q = prompts(5, 0, 0.1, 0.5);
   q.full = q.first = 0.1;
