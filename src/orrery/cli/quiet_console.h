@@ -11,6 +11,7 @@ namespace orrery::verbs {
 // Takes what a verb would print, and shows nothing.
 struct QuietConsole : private std::ostringstream, Console {
   QuietConsole() : Console{static_cast<std::ostringstream&>(*this), static_cast<std::ostringstream&>(*this)} {}
+  std::string text() const { return str(); }
 };
 
 [[noreturn]] inline void refuse_help() {

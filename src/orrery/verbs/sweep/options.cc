@@ -119,13 +119,19 @@ void write_best(const SweepArguments& asked, const sweep::SweepAnswer& answer) {
       arguments.push_back(set.path + "=" + set.value);
     }
     make_folder(folder.string());
+    const bool served = answer.study.verb == "serve";         // has no -o
     const bool layouts = answer.study.verb == "tune select";  // whose -o is a file
-    for (const std::string& more : {std::string("--quiet"), std::string("--force"), std::string("-o"),
-                                    (layouts ? folder / "layouts.json" : folder).string()})
-      arguments.push_back(more);
+    arguments.emplace_back("--quiet");
+    if (served)
+      arguments.emplace_back("--json");
+    else
+      for (const std::string& more :
+           {std::string("--force"), std::string("-o"), (layouts ? folder / "layouts.json" : folder).string()})
+        arguments.push_back(more);
     QuietConsole console;
     console.command = sweep::verb_words(answer.study.verb, arguments);
     verb.run(arguments, console);
+    if (served) write_file((folder / "answer.json").string(), console.text());
     write_file((folder / "command.txt").string(), answer.commands[o] + "\n");
   }
 }

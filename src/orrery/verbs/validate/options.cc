@@ -98,6 +98,8 @@ int run_validate(const Arguments& arguments, Console& console) {
   line.pictures();
   if (!line.read(arguments, console)) return kDone;
   const std::vector<std::string> subjects = {"train", "collectives", "optima", "serve"};
+  if (options.groups && !options.subject.empty() && options.subject != subjects[0])
+    misuse("O1103", fmt::format("`--groups` beside `{}`: groups are of `train`", options.subject), "leave it out");
   if (options.subject == subjects[0]) return compare_runs(options, console);
   if (options.subject == subjects[1]) return compare_collectives(options, console);
   if (options.subject == subjects[2]) return compare_optima(options, console);

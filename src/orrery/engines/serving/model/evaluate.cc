@@ -102,15 +102,13 @@ class Cycles {
     }
     const auto seconds = [&](double prompts) { return stages * steps_.seconds(work(prompts, beside)); };
     out.first = u < 1 ? stages * alone() : seconds(1);
-    const double base = mixes ? stages * pure * std::min(1.0, u) : 0;
-    // Prompts of a step that one comes to see beside its own.
-    double together = 1;
-    for (int i = 0; i < 3; ++i) {
-      out.prompt = std::max(0.0, seconds(together) - base) / together;
-      const double load = std::min(0.99, out.rate * out.prompt);
-      together = std::clamp(1 + out.rate * out.pure / (1 - load), 1.0, out.batch);
-    }
+    // Beyond a step's budget prompts take as many steps as they fill.
     out.full = seconds(out.batch);
+    for (const double prompts : PromptQueue::kPrompts) {
+      const double took = prompts <= out.batch ? seconds(prompts) : out.full * prompts / out.batch;
+      out.begun[out.known++] = took;
+      if (prompts >= 8 && out.rate * took < prompts / 4) break;
+    }
     return out;
   }
 
@@ -133,18 +131,22 @@ class Cycles {
   }
   static Count count(double value) { return base::saturated(value + 0.5); }
 
-  // A prompt of its own, in steps of the most tokens; exact.
+  // A prompt of its own, in steps of the most tokens. Exact up to a thousand steps; of more, those between two of some
+  // five hundred are taken to lie on a straight line.
   double alone() const {
-    Count left = count(fresh_), context = count(prompt_) - left;
-    double seconds = 0;
-    while (left > 0) {
-      const Count now = std::min(left, d_.max_batched_tokens);
-      StepWork step;
-      step.add_prompt(now, context, now == left);
-      seconds += steps_.seconds(step);
-      left -= now, context += now;
+    const Count all = count(fresh_), before = count(prompt_) - all, budget = d_.max_batched_tokens;
+    const Count whole = (all - 1) / budget, stride = std::max<Count>(1, whole / 512);
+    const auto seconds = [&](Count step) {
+      StepWork one;
+      one.add_prompt(std::min(budget, all - step * budget), before + step * budget, step == whole);
+      return steps_.seconds(one);
+    };
+    double sum = seconds(whole);
+    for (Count step = 0; step < whole; step += stride) {
+      const Count count = std::min(stride, whole - step);
+      sum += count == 1 ? seconds(step) : static_cast<double>(count) * (seconds(step) + seconds(step + count - 1)) / 2;
     }
-    return seconds;
+    return sum;
   }
 
   Cycle microbatch(double u, double late) const {

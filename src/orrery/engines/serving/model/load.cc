@@ -18,7 +18,7 @@ void check(const char* name, const Lengths& lengths, base::Diagnostics& found) {
       : lengths.kind == Lengths::Kind::kEmpirical
           ? !lengths.samples.empty() && *std::min_element(lengths.samples.begin(), lengths.samples.end()) >= 1
           : lengths.mean >= 1 && lengths.mean < 1e9 && lengths.deviation >= 0;
-  if (!possible) found.error("O2074", fmt::format("{} must be at least 1 token long", name));
+  if (!possible) found.error("O2074", fmt::format("{} must be 1 to 999,999,999 tokens long", name));
 }
 
 }  // namespace

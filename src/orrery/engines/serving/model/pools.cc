@@ -146,8 +146,11 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     queue.variation = load.variation(prompts.groups);
     queue.batch = prompts.together > 1 ? static_cast<double>(prompts.together) : 0.5;
     queue.first = prompts.alone;
-    queue.prompt = prompts.each;
     queue.full = prompts.together > 1 ? prompts.each * queue.batch : prompts.each;
+    if (prompts.together > 1)
+      for (const double n : PromptQueue::kPrompts)  // from one alone to a full step, and steps of those
+        queue.begun[queue.known++] =
+            n < queue.batch ? std::lerp(prompts.alone, queue.full, (n - 1) / (queue.batch - 1)) : prompts.each * n;
     return first_token(queue);
   };
   const auto wait = [&](double rate) { return first(rate).mean; };

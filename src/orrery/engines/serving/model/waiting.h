@@ -2,6 +2,8 @@
 // place among those that run. Approximate: distributions by their first two moments.
 #pragma once
 
+#include <array>
+
 #include "orrery/engines/serving/model/evaluate.h"
 
 namespace orrery::serving {
@@ -13,9 +15,14 @@ struct PromptQueue {
                          // Poisson and constant
   double pure = 0;       // seconds of a step without prompts, where there is one
   double first = 0;      // of a request that finds nothing but such steps, until its first token
-  double prompt = 0;     // that a prompt adds to a step
-  double batch = 1;      // prompts that a step can begin
-  double full = 0;       // seconds of such a step; of all steps of a prompt that takes several
+  // Of steps that begin so many prompts, the first `known` of them; more take as much as the last two say.
+  static constexpr std::array<double, 8> kPrompts = {1, 2, 4, 8, 16, 64, 256, 1024};
+  std::array<double, 8> begun = {};
+  std::size_t known = 0;
+  double batch = 1;  // prompts that a step can begin
+  double full = 0;   // seconds of such a step; of all steps of a prompt that takes several
+
+  double seconds(double prompts) const;  // of a step, between those that are known on straight lines
 };
 
 // A time: `least` and a gamma distribution beyond.

@@ -12,9 +12,10 @@ namespace {
 
 PromptQueue prompts(double rate, double pure, double prompt, double batch = 1000) {
   PromptQueue out;
-  out.rate = rate, out.pure = pure, out.prompt = prompt, out.batch = batch;
+  out.rate = rate, out.pure = pure, out.batch = batch;
   out.first = pure + prompt;
   out.full = pure + prompt * batch;
+  for (const double n : PromptQueue::kPrompts) out.begun[out.known++] = pure + prompt * n;
   return out;
 }
 
@@ -28,10 +29,11 @@ Steps simulated(const PromptQueue& q, int requests) {
   const auto gap = [&] { return -std::log(1 - uniform(random)) / q.rate; };
   next = gap();
   for (int done = 0; done < requests;) {
-    const double ends = begins + step;
+    if (step == 0) begins = next;  // nothing runs
+    const double ends = step == 0 ? std::nextafter(begins, INFINITY) : begins + step;
     std::vector<double> came;
     while (next < ends) came.push_back(next), next += gap();
-    const double following = q.pure + q.prompt * static_cast<double>(came.size());
+    const double following = q.seconds(static_cast<double>(came.size()));
     for (const double at : came) {
       const double first = ends - at + following - q.first;
       sum += first, squares += first * first, ++done;
@@ -48,6 +50,31 @@ TEST(Waiting, IsThatOfGatedSteps) {
     const Spread of = first_token(q);
     EXPECT_NEAR(of.mean, found.mean, 0.03 * found.mean) << load;
     EXPECT_NEAR(of.variance, found.square - found.mean * found.mean, 0.1 * of.variance) << load;
+  }
+}
+
+TEST(Waiting, IsThatOfGatedStepsWhosePromptsShareWhatTheyRead) {
+  for (const double pure : {0.0, 0.004, 0.02})
+    for (const double rate : {5., 30., 60., 120., 400., 2000.}) {
+      PromptQueue q = prompts(rate, pure, 0);
+      for (std::size_t k = 0; k < q.known; ++k)  // the first one reads weights for all
+        q.begun[k] = std::max(pure, 0.02) + 0.0002 * PromptQueue::kPrompts[k];
+      q.first = q.begun[0], q.full = q.seconds(q.batch);
+      const Steps found = simulated(q, 400000);
+      const Spread of = first_token(q);
+      const double own = of.least + found.mean;
+      EXPECT_NEAR(of.mean, found.mean, 0.01 * own) << pure << " " << rate;
+      EXPECT_NEAR(std::sqrt(of.variance), std::sqrt(found.square - found.mean * found.mean), 0.02 * own)
+          << pure << " " << rate;
+    }
+}
+
+TEST(Waiting, GrowsAsThatOfAQueueWhereNothingElseRuns) {
+  // Steps of prompts alone, one as long as the other, nearly as fast as they come: n of them take n times as long.
+  for (const double load : {0.5, 0.8, 0.95}) {
+    const PromptQueue q = prompts(load / 0.01, 0, 0.01);
+    const Steps found = simulated(q, 4000000);
+    EXPECT_NEAR(first_token(q).mean, found.mean, 0.05 * found.mean) << load;
   }
 }
 

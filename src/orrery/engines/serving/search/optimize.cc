@@ -44,6 +44,7 @@ struct Best {
   std::optional<Found> found;
   std::uint64_t evaluated = 0;
   double ttft = kNever, tpot = kNever;
+  bool finished = true;
 };
 
 template <class T>
@@ -127,10 +128,14 @@ class Search {
       shape.bound = value_at_rate(shape, replicas) * (1 - 1e-12);
   }
 
-  Best best_of(const Shape& shape) const {
+  Best best_of(const Shape& shape, const base::Budget& budget) const {
     Best out;
     for (const Count replicas : replicas_) {
       if (!allowed(shape, replicas)) break;
+      if (budget.spent()) {
+        out.finished = false;
+        break;
+      }
       if (load_.rate && static_cast<double>(replicas) * limits_.load * shape.capacity < *load_.rate * (1 - 1e-9))
         continue;
       for (const double users : users_) try_one(shape, replicas, users, out);
@@ -264,7 +269,7 @@ Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const 
                           static_cast<double>(search.users().size());
   base::parallel_for((shapes.size() + kBatch - 1) / kBatch, options.threads, [&](std::size_t batch) {
     for (std::size_t s = batch * kBatch; s < std::min(shapes.size(), (batch + 1) * kBatch); ++s)
-      search.look_at(shapes[s]);
+      if (!budget.spent()) search.look_at(shapes[s]);
   });
   shapes = open_shapes(std::move(shapes), out);
   Ranking ranking(options.top);
@@ -281,12 +286,18 @@ Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const 
     }
     const std::size_t count = std::min(kBatch, shapes.size() - first);
     std::vector<Best> batch(count);
-    base::parallel_for(count, options.threads, [&](std::size_t s) { batch[s] = search.best_of(shapes[first + s]); });
+    base::parallel_for(count, options.threads,
+                       [&](std::size_t s) { batch[s] = search.best_of(shapes[first + s], budget); });
     for (std::size_t s = 0; s < count; ++s) {
       out.certificate.evaluated += batch[s].evaluated;
       note(batch[s].ttft, out.least_ttft);
       note(batch[s].tpot, out.least_tpot);
       if (batch[s].found) ranking.add(*batch[s].found, shapes[first + s].place);
+      out.finished = out.finished && batch[s].finished;
+    }
+    if (!out.finished) {
+      open_bound = shapes[first].bound;
+      break;
     }
   }
   out.best = ranking.all();

@@ -7,17 +7,10 @@
 
 namespace orrery::serving {
 
-BlockPool::BlockPool(std::int32_t blocks) : blocks_(at(blocks) + 1), free_(blocks) {
-  for (std::int32_t b = 0; b <= blocks; ++b) {
-    blocks_[at(b)].before = b == 0 ? blocks : b - 1;
-    blocks_[at(b)].behind = b == blocks ? 0 : b + 1;
-  }
-}
-
 void BlockPool::unlink(std::int32_t block) {
   Block& b = blocks_[at(block)];
-  blocks_[at(b.before)].behind = b.behind;
-  blocks_[at(b.behind)].before = b.before;
+  node(b.before).behind = b.behind;
+  node(b.behind).before = b.before;
   --free_;
 }
 
@@ -27,7 +20,12 @@ std::int32_t BlockPool::find(BlockKey shared) const {
 }
 
 std::int32_t BlockPool::take() {
-  const std::int32_t block = blocks_.back().behind;
+  if (blocks_.size() < at(size_)) {
+    blocks_.emplace_back().references = 1;
+    --free_;
+    return static_cast<std::int32_t>(blocks_.size()) - 1;
+  }
+  const std::int32_t block = ends_.behind;
   unlink(block);
   Block& b = blocks_[at(block)];
   b.references = 1;
@@ -47,11 +45,10 @@ void BlockPool::share(std::int32_t block) {
 void BlockPool::release(std::int32_t block) {
   Block& b = blocks_[at(block)];
   if (--b.references > 0) return;
-  Block& ends = blocks_.back();
-  b.before = ends.before;
-  b.behind = size();
-  blocks_[at(ends.before)].behind = block;
-  ends.before = block;
+  b.before = ends_.before;
+  b.behind = kEnds;
+  node(ends_.before).behind = block;
+  ends_.before = block;
   ++free_;
 }
 

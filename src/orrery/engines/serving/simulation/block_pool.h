@@ -13,13 +13,14 @@ using BlockKey = std::uint64_t;
 inline constexpr BlockKey kNoKey = 0;
 inline constexpr BlockKey kSharedKey = BlockKey{1} << 63;  // of those that several requests may have
 
-// Free blocks keep their contents until they are taken, from the one that became free first.
+// Free blocks keep their contents until they are taken, from the one that became free first: in the beginning in order.
+// Takes memory for those that were ever taken.
 class BlockPool {
  public:
-  explicit BlockPool(std::int32_t blocks);
+  explicit BlockPool(std::int32_t blocks) : size_(blocks), free_(blocks) {}
 
   std::int32_t free() const { return free_; }
-  std::int32_t size() const { return static_cast<std::int32_t>(blocks_.size()) - 1; }
+  std::int32_t size() const { return size_; }
   bool is_free(std::int32_t block) const { return blocks_[at(block)].references == 0; }
   // Whether `block` has these contents still.
   bool has(std::int32_t block, BlockKey key) const { return blocks_[at(block)].key == key; }
@@ -32,16 +33,19 @@ class BlockPool {
   void fill(std::int32_t block, BlockKey key);
 
  private:
+  static constexpr std::int32_t kEnds = -1;  // of the list
   struct Block {
     BlockKey key = kNoKey;
     std::int32_t references = 0;
-    std::int32_t before = 0, behind = 0;  // among free blocks
+    std::int32_t before = kEnds, behind = kEnds;  // among free blocks that were taken before
   };
+  Block& node(std::int32_t block) { return block == kEnds ? ends_ : blocks_[at(block)]; }
   static std::size_t at(std::int32_t block) { return static_cast<std::size_t>(block); }
   void unlink(std::int32_t block);
 
-  std::vector<Block> blocks_;  // the last one is the ends of the list
-  std::int32_t free_ = 0;
+  std::vector<Block> blocks_;  // those that were taken
+  Block ends_;
+  std::int32_t size_, free_;
   std::unordered_map<BlockKey, std::vector<std::int32_t>> shared_;  // in the order in which they were filled
 };
 
