@@ -305,6 +305,22 @@ void add_alone(const std::vector<MappedLayer>& mapped, GroupedChain& out) {
   }
 }
 
+// Under a time limit what stands alone is searched before anything in turns, so that no answer is worse than without
+// fusion.
+MappedModel map_whole_first(const Questions& questions, MapOptions options) {
+  const std::vector<LayerQuestion>& all = questions.all();
+  if (!(options.limits.seconds > 0)) return map_layers_together(all, options, questions.needed());
+  const base::Stopwatch watch;
+  const auto turns = all.begin() + static_cast<std::ptrdiff_t>(questions.needed());
+  MappedModel out = map_layers_together({all.begin(), turns}, options, questions.needed());
+  if (turns == all.end()) return out;
+  options.limits.seconds = std::max(1e-3, options.limits.seconds - watch.seconds());
+  MappedModel more = map_layers_together({turns, all.end()}, options, 0);
+  std::move(more.layers.begin(), more.layers.end(), std::back_inserter(out.layers));
+  out.warnings.append(more.warnings);
+  return out;
+}
+
 std::vector<LeastOf> least_of(const Chain& chain, const Questions& questions, const std::vector<MappedLayer>& mapped) {
   std::vector<LeastOf> least(chain.length);
   for (std::size_t i = 0; i < chain.length; ++i) {
@@ -344,7 +360,7 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
                                    ? std::nullopt
                                    : questions.index(part, plan.group.turns, room));
     }
-  MappedModel mapped = map_layers_together(questions.all(), options, questions.needed());
+  MappedModel mapped = map_whole_first(questions, options);
   out.warnings = std::move(mapped.warnings);
   out.inputs = std::move(mapped.inputs);
   add_alone(mapped.layers, out);
