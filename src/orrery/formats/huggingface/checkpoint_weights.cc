@@ -254,6 +254,14 @@ class Storing {
       if (count >= by_bits_[out_->bits]) out_->bits = bits;
   }
 
+  // The layers behind the last one predict tokens beyond the next, and are not counted.
+  bool of_prediction(const ModulePattern& pattern) const {
+    const auto layers = static_cast<Count>(model_.decoder().layers.size());
+    bool any = pattern.of_prediction();
+    for (Count i = 0; !any && i < model_.predicted_ahead; ++i) any = pattern.names_layer(layers + i);
+    return any;
+  }
+
   // A slip in a name of the list would leave a module out of it.
   void report(base::Diagnostics& found) {
     std::vector<std::string> useless;
@@ -261,7 +269,7 @@ class Storing {
     std::size_t count = 0;
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const ModulePattern& pattern = quantisation_.kept[i];
-      if (used_[i] != 0 || names_no_matrix(pattern.text())) continue;
+      if (used_[i] != 0 || names_no_matrix(pattern.text()) || of_prediction(pattern)) continue;
       if (++count <= kNamed) useless.push_back(pattern.text().substr(0, 60));
     }
     // Towers that are not understood are not counted, and tied logits have no matrix.
