@@ -38,7 +38,7 @@ struct Matrix {
   bool router = false, expert = false;
 };
 
-Names each(std::initializer_list<const char*> rooms, std::initializer_list<const char*> names) {
+Names each(std::initializer_list<const char*> rooms, const std::vector<const char*>& names) {
   Names out;
   for (const char* room : rooms)
     for (const char* name : names) out.push_back(std::string(room) + (*room == '\0' ? "" : ".") + name);
@@ -93,10 +93,15 @@ void add_network(std::vector<Matrix>& out, const workload::FeedForward& f, Count
 }
 
 // Our names of what goes into a recurrence and out of it, and the families'.
-constexpr std::pair<const char*, const char*> kOfRecurrences[] = {{"in", "in_proj"},       {"x", "x_proj"},
-                                                                  {"dt", "dt_proj"},       {"out", "out_proj"},
-                                                                  {"decay", "in_proj_ba"}, {"KQV-gate", "in_proj_qkvz"},
-                                                                  {"KQV", "qkv_proj"},     {"Out", "out_proj"}};
+const std::pair<std::string_view, std::vector<const char*>> kOfRecurrences[] = {
+    {"in", {"in_proj"}},
+    {"x", {"x_proj"}},
+    {"dt", {"dt_proj"}},
+    {"out", {"out_proj"}},
+    {"decay", {"in_proj_ba", "in_proj_b", "in_proj_a"}},
+    {"KQV-gate", {"in_proj_qkvz", "in_proj_qkv", "in_proj_z"}},
+    {"KQV", {"qkv_proj"}},
+    {"Out", {"out_proj"}}};
 
 // `beside`: experts do not stand in the room of the dense network (Gemma 4).
 std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
@@ -107,8 +112,9 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
     for (const Projection& p : r->projections) {
       const auto* known = std::find_if(std::begin(kOfRecurrences), std::end(kOfRecurrences),
                                        [&](const auto& pair) { return p.name == pair.first; });
-      const char* called = known == std::end(kOfRecurrences) ? p.name.c_str() : known->second;
-      out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, {called})});
+      const std::vector<const char*> called =
+          known == std::end(kOfRecurrences) ? std::vector{p.name.c_str()} : known->second;
+      out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, called)});
     }
   if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) {
     add_network(
@@ -119,7 +125,7 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
     out.push_back({width, e->count, 1,
                    beside
                        ? Names{"router.proj"}
-                       : each({"mlp", "feed_forward", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
+                       : each({"mlp", "feed_forward", "ffn", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
                    true});
     const Count in = e->latent > 0 ? e->latent : width;
     if (beside) {
@@ -129,12 +135,12 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
     }
     add_network(out, e->expert, in, e->count,
                 {"mlp.experts.*", "mlp.experts", "mixer.experts.*", "block_sparse_moe.experts.*",
-                 "feed_forward.experts.*", "feed_forward.experts"},
+                 "feed_forward.experts.*", "feed_forward.experts", "ffn.experts.*"},
                 true);
     if (e->shared_expert.inner > 0)
       add_network(out, e->shared_expert, width, 1,
                   {"mlp.shared_experts", "mlp.shared_expert", "mixer.shared_experts", "feed_forward.shared_expert",
-                   "shared_mlp"},
+                   "ffn.shared_experts", "block_sparse_moe.shared_experts", "shared_mlp"},
                   false);
     if (e->shared_gate) out.push_back({width, 1, 1, {"mlp.shared_expert_gate"}, true});
   }
@@ -160,6 +166,11 @@ class Storing {
       else
         (pattern.asks_layers() ? asking_ : any_layer_).push_back(i);
     }
+    for (const Quantisation::Group& group : quantisation_.groups) {
+      used_targets_.emplace_back(group.targets.size(), 0);
+      for (const ModulePattern& target : group.targets)
+        formats_by_layer_ = formats_by_layer_ || target.layer() || target.asks_layers();
+    }
   }
 
   void run(StoredWeights& out, base::Diagnostics& found) {
@@ -183,7 +194,7 @@ class Storing {
     // Layers of which no pattern speaks are alike.
     std::vector<Count> plain(stack.kinds.size(), 0);
     constexpr std::size_t kMostAsked = 4096;  // layers; no model has as many
-    const bool ask = !asking_.empty() && own <= kMostAsked;
+    const bool ask = (!asking_.empty() || formats_by_layer_) && own <= kMostAsked;
     for (std::size_t i = 0; i < own; ++i) {
       const auto kind = static_cast<std::size_t>(stack.layers[i]);
       const auto layer = static_cast<Count>(i);
@@ -229,15 +240,25 @@ class Storing {
     return any;
   }
 
+  // Of the first group that picks it. Other targets may mean the same matrix: each is told that it was of use.
+  const StoredFormat* format_of(const ModuleName& name) {
+    const StoredFormat* format = nullptr;
+    for (std::size_t g = 0; g < quantisation_.groups.size(); ++g) {
+      const Quantisation::Group& group = quantisation_.groups[g];
+      bool picked = group.targets.empty();
+      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+        if ((picked && used_targets_[g][t] != 0) || !group.targets[t].picks(name)) continue;
+        used_targets_[g][t] = 1;
+        picked = true;
+      }
+      if (picked && format == nullptr) format = &group.format;
+    }
+    return format;
+  }
+
   void convert(const Matrix& matrix, const ModuleName& name, bool converted, Count layers) {
     if (!converted) return;
-    const StoredFormat* format = nullptr;
-    for (const Quantisation::Group& group : quantisation_.groups)
-      if (group.targets.empty() || std::any_of(group.targets.begin(), group.targets.end(),
-                                               [&](const ModulePattern& target) { return target.picks(name); })) {
-        format = &group.format;
-        break;
-      }
+    const StoredFormat* format = format_of(name);
     if (format == nullptr || matrix.in < 1 || matrix.out < 1) return;
     const Count copies = checked_multiply(layers, matrix.copies);
     const Count weights = checked_multiply(copies, checked_multiply(matrix.in, matrix.out));
@@ -262,33 +283,42 @@ class Storing {
     return any;
   }
 
-  // A slip in a name of the list would leave a module out of it.
-  void report(base::Diagnostics& found) {
-    std::vector<std::string> useless;
-    constexpr std::size_t kNamed = 3;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      const ModulePattern& pattern = quantisation_.kept[i];
-      if (used_[i] != 0 || names_no_matrix(pattern.text()) || of_prediction(pattern)) continue;
-      if (++count <= kNamed) useless.push_back(pattern.text().substr(0, 60));
-    }
+  // Slips in names of the lists: they would pass for modules that are not there.
+  void report(base::Diagnostics& found) const {
+    Names kept, converted;
+    for (std::size_t i = 0; i < used_.size(); ++i) note_useless(quantisation_.kept[i], used_[i], kept);
+    for (std::size_t g = 0; g < used_targets_.size(); ++g)
+      for (std::size_t t = 0; t < used_targets_[g].size(); ++t)
+        note_useless(quantisation_.groups[g].targets[t], used_targets_[g][t], converted);
+    tell(kept, "that are not converted", "as converted", found);
+    tell(converted, "that are converted", "at its own width", found);
+  }
+
+  void note_useless(const ModulePattern& pattern, char used, Names& useless) const {
+    if (used != 0 || names_no_matrix(pattern.text()) || of_prediction(pattern)) return;
     // Towers that are not understood are not counted, and tied logits have no matrix.
-    std::erase_if(useless, [&](const std::string& text) {
-      return (model_.head.tied && text.find("lm_head") != std::string::npos) ||
-             (model_.towers.empty() && ModulePattern(text).of_tower());
-    });
+    if (model_.head.tied && pattern.text().find("lm_head") != std::string::npos) return;
+    if (model_.towers.empty() && pattern.of_tower()) return;
+    useless.push_back(pattern.text().substr(0, 60));
+  }
+
+  void tell(Names useless, const char* which, const char* how, base::Diagnostics& found) const {
+    constexpr std::size_t kNamed = 3;
     if (useless.empty()) return;
+    if (useless.size() > kNamed) useless.resize(kNamed);
     found
         .warning("O0926",
-                 fmt::format("of the modules that are not converted, `{}` {} nothing that is counted",
-                             base::joined(useless, "`, `"), base::plural(useless.size(), "names", "name")),
+                 fmt::format("of the modules {}, `{}` {} nothing that is counted", which, base::joined(useless, "`, `"),
+                             base::plural(useless.size(), "names", "name")),
                  quantisation_.where)
-        .note("where it is a slip, the module it means is counted as converted");
+        .note(fmt::format("where it is a slip, the module it means is counted {}", how));
   }
 
   const workload::Transformer& model_;
   const Quantisation& quantisation_;
   std::vector<char> used_;
+  std::vector<std::vector<char>> used_targets_;  // of every group
+  bool formats_by_layer_ = false;
   std::map<Count, std::vector<std::size_t>> by_layer_;
   std::vector<std::size_t> any_layer_, asking_;
   std::map<int, double> by_bits_;
