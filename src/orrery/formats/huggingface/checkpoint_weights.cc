@@ -49,7 +49,7 @@ void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bo
   const auto rooms = [&](std::initializer_list<const char*> names) {
     return cross ? each({"encoder_attn", "EncDecAttention", "layer.1.EncDecAttention", "crossattention"}, names)
                  : each({"self_attn", "self_attention", "attn", "attention", "attention.self", "SelfAttention",
-                         "layer.0.SelfAttention"},
+                         "layer.0.SelfAttention", "mixer"},
                         names);
   };
   const auto put = [&](Count in, Count wide, Names names) { out.push_back({in, wide, 1, std::move(names)}); };
@@ -75,8 +75,9 @@ void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bo
   }
   if (a.index && a.index->own) {
     const Count from = a.latent && a.latent->q_rank > 0 ? a.latent->q_rank : width;
-    put(from, checked_multiply(a.index->heads, a.index->width), rooms({"indexer.wq_b", "indexer.q_proj"}));
-    put(width, a.index->width, rooms({"indexer.wk", "indexer.k_proj"}));
+    put(from, checked_multiply(a.index->heads, a.index->width),
+        rooms({"indexer.wq_b", "indexer.q_proj", "index_q_proj"}));
+    put(width, a.index->width, rooms({"indexer.wk", "indexer.k_proj", "index_k_proj"}));
     if (a.index->weighted) put(width, a.index->heads, rooms({"indexer.weights_proj"}));
   }
   put(a.output(), width, rooms({"o_proj", "o", "out_proj", "dense", "proj", "c_proj", "wo", "output.dense"}));
@@ -88,8 +89,9 @@ void add_network(std::vector<Matrix>& out, const workload::FeedForward& f, Count
     out.push_back({in, wide, copies, each(rooms, names), false, expert});
   };
   if (f.gated) put(width, f.inner, {"gate_proj", "w1", "gate_up_proj", "gate_up_projs", "wi_0"});
-  put(width, f.inner, {"up_proj", "w3", "gate_up_proj", "gate_up_projs", "c_fc", "dense_h_to_4h", "fc1", "wi", "wi_1"});
-  put(f.inner, width, {"down_proj", "w2", "down_projs", "c_proj", "dense_4h_to_h", "fc2", "wo"});
+  put(width, f.inner,
+      {"up_proj", "w3", "gate_up_proj", "gate_up_projs", "c_fc", "dense_h_to_4h", "fc1", "linear_fc1", "wi", "wi_1"});
+  put(f.inner, width, {"down_proj", "w2", "down_projs", "c_proj", "dense_4h_to_h", "fc2", "linear_fc2", "wo"});
 }
 
 // Our names of what goes into a recurrence and out of it, and the families'.
@@ -122,11 +124,11 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
         {"mlp", "feed_forward", "ffn", "block_sparse_moe", "", "layer.1.DenseReluDense", "layer.2.DenseReluDense"},
         false);
   } else if (const auto* e = std::get_if<Experts>(&block.feed_forward)) {
-    out.push_back({width, e->count, 1,
-                   beside
-                       ? Names{"router.proj"}
-                       : each({"mlp", "feed_forward", "ffn", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
-                   true});
+    out.push_back(
+        {width, e->count, 1,
+         beside ? Names{"router.proj"}
+                : each({"mlp", "feed_forward", "ffn", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
+         true});
     const Count in = e->latent > 0 ? e->latent : width;
     if (beside) {
       add_network(out, e->expert, in, e->count, {"experts.*", "experts"}, true);
@@ -212,7 +214,10 @@ class Storing {
       if (plain[k] > 0) store(stack, stack.kinds[k], tower, 0, any_layer_, plain[k]);
     if (!tower) return;
     for (const Projection& p : stack.out_of) {
-      const ModuleName name = {true, std::nullopt, {p.name, "merger.mlp.0", "merger.mlp.2", "linear_1", "linear_2"}};
+      const ModuleName name = {
+          true,
+          std::nullopt,
+          {p.name, "merger.mlp.0", "merger.mlp.2", "merger.linear_fc1", "merger.linear_fc2", "linear_1", "linear_2"}};
       const bool stays = kept(name, any_layer_);
       convert({p.in, p.out, p.copies, name.names}, name, quantisation_.tower && !stays, 1);
     }

@@ -33,8 +33,8 @@ using json::Member;
 using json::Node;
 
 // Keys that this reader takes itself, whatever the family.
-constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",      "_title",
-                                     "_source",    "_sequence",     "tie_word_embeddings"};
+constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",       "_title",
+                                     "_source",    "_sequence",     "tie_word_embeddings", "expert_dtype"};
 
 // Keys of windows and chunks, which may be left out of account although they are read.
 bool is_reach(std::string_view key) {
@@ -618,7 +618,7 @@ class Reader {
   const ReadOptions& options_;
   const bool strict_;
   Node tree_;
-  Node beside_;                    // `quantization_config` as hf_quant_config.json has it; no members: there is none
+  Node beside_;                   // `quantization_config` as hf_quant_config.json has it; no members: there is none
   const Node* object_ = nullptr;  // of the language model
   const Node* outer_ = nullptr;   // of the whole; null where that is the same
   std::optional<ConfigKeys> keys_;

@@ -18,8 +18,7 @@ constexpr std::size_t kMostAlternatives = 64;
 
 constexpr std::array<std::string_view, 5> kStacks = {"layers", "h", "blocks", "layer", "block"};
 constexpr std::array<std::string_view, 7> kTowers = {
-    "visual",      "vision_tower", "vision_model", "vision_encoder", "vision_embed_tokens",
-    "audio_tower", "audio_encoder"};
+    "visual", "vision_tower", "vision_model", "vision_encoder", "vision_embed_tokens", "audio_tower", "audio_encoder"};
 // What brings a tower's outputs to the width of the text stands beside the tower's layers.
 constexpr std::array<std::string_view, 5> kProjectors = {"mm_projector", "multi_modal_projector", "embed_vision",
                                                          "patch_merger", "vision_language_adapter"};
@@ -70,9 +69,8 @@ bool same_part(const std::string& pattern, const std::string& name) {
 }
 
 bool follows(const std::vector<std::string>& parts, const std::vector<std::string>& name) {
-  if (std::search(name.begin(), name.end(), parts.begin(), parts.end(), [](const std::string& n, const std::string& p) {
-        return same_part(p, n);
-      }) != name.end())
+  if (std::search(name.begin(), name.end(), parts.begin(), parts.end(),
+                  [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end())
     return true;
   // A `*` may stand for several parts.
   const std::string pattern = base::joined(parts, ".");
@@ -195,8 +193,8 @@ bool ModulePattern::read_room(std::size_t at) {
 
 void ModulePattern::read_expression(std::string_view expression) {
   const auto names = [&](std::string_view name) { return expression.find(name) != std::string_view::npos; };
-  tower_ = std::any_of(kTowers.begin(), kTowers.end(), names) ||
-           std::any_of(kProjectors.begin(), kProjectors.end(), names);
+  tower_ =
+      std::any_of(kTowers.begin(), kTowers.end(), names) || std::any_of(kProjectors.begin(), kProjectors.end(), names);
   prediction_ = names("mtp");
   asks_layers_ = expression.find_first_of("0123456789") != std::string_view::npos;
   const std::vector<std::string> all =

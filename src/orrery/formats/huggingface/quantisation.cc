@@ -189,7 +189,7 @@ class QuantisationReader {
 
   void keep(std::string_view key) {
     for (const std::string& name : keys_.texts(key)) {
-      if (!seen_.insert(name).second) continue;
+      if (!seen_.insert(name).second || (out_.method == "compressed_tensors" && is_room(name))) continue;
       ModulePattern pattern(name);
       if (pattern.understood()) {
         out_.kept.push_back(std::move(pattern));
@@ -201,6 +201,12 @@ class QuantisationReader {
                    keys_.where(key))
           .note("what it names is counted as converted");
     }
+  }
+
+  // compressed-tensors names modules one by one: of a room, its list says nothing about the matrices inside.
+  static bool is_room(const std::string& name) {
+    static constexpr std::string_view kRooms[] = {"self_attn", "linear_attn", "attn", "mlp", "mixer", "mamba"};
+    return !name.starts_with("re:") && base::contains(kRooms, std::string_view(name).substr(name.rfind('.') + 1));
   }
 
   // Where nothing is named, the logits' matrix stays as it is.
@@ -550,7 +556,7 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
       if (bytes_matter) found.append(own);
     }
   for (const Node* in : {&object, outer})
-    if (const Node* type = value(in, "expert_dtype"); type != nullptr && !base::contains(ignored, "expert_dtype")) {
+    if (const Node* type = value(in, "expert_dtype")) {
       base::Diagnostics own;
       read_experts(*type, out.quantisation, own);
       if (bytes_matter) found.append(own);

@@ -21,21 +21,24 @@ namespace {
 
 using Files = std::vector<std::shared_ptr<const base::SourceFile>>;
 
-// The processed form is read by a parser that takes duplicate keys; Timeloop's front end refuses them.
-bool takes_duplicates(const std::vector<yaml::Node>& documents) {
-  return std::any_of(documents.begin(), documents.end(), [](const yaml::Node& document) {
-    const yaml::Node* architecture = document.find("architecture");
-    return document.find("dumped_by_timeloop_front_end") != nullptr || document.find("architecture_constraints") ||
-           document.find("ERT") || document.find("ART") ||
-           (architecture != nullptr && architecture->find("subtree") != nullptr);
-  });
+// The form of version 0.3 is read by a parser that takes duplicate keys; the front end of 0.4 refuses them.
+bool is_processed(const yaml::Node& document) {
+  const yaml::Node* architecture = document.find("architecture");
+  return document.find("dumped_by_timeloop_front_end") != nullptr || document.find("architecture_constraints") ||
+         (architecture != nullptr && architecture->find("subtree") != nullptr);
+}
+
+// Tables are, whatever stands beside them.
+bool is_table(const yaml::Node& document) {
+  return document.find("ERT") != nullptr || document.find("ART") != nullptr;
 }
 
 // What that parser, yaml-cpp, finds of a key that is given twice.
 void keep_first(yaml::Node& node) {
   for (yaml::Node& item : node.items) keep_first(item);
   std::set<std::string> seen;
-  std::erase_if(node.entries, [&](const yaml::Node::Entry& entry) { return !seen.insert(plain_key(entry.key)).second; });
+  std::erase_if(node.entries,
+                [&](const yaml::Node::Entry& entry) { return !seen.insert(plain_key(entry.key)).second; });
   for (yaml::Node::Entry& entry : node.entries) keep_first(entry.value);
 }
 
@@ -87,10 +90,10 @@ Documents Documents::gather(const Files& files, const ReadOptions& options, cons
   bool first_counts = false;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     texts[i].first = parse_file(sorted[i], parsed, templates, read, texts[i].second);
-    first_counts = first_counts || takes_duplicates(texts[i].first);
+    first_counts = first_counts || std::any_of(texts[i].first.begin(), texts[i].first.end(), is_processed);
   }
   for (auto& [documents, own] : texts) {
-    append(own, !first_counts, found);
+    append(own, !first_counts && std::none_of(documents.begin(), documents.end(), is_table), found);
     for (yaml::Node& document : documents) {
       keep_first(document);
       merge_document(std::move(document), gathered.top_, found);
