@@ -38,7 +38,7 @@ struct Matrix {
   bool router = false, expert = false;
 };
 
-Names each(std::initializer_list<const char*> rooms, std::initializer_list<const char*> names) {
+Names each(std::initializer_list<const char*> rooms, const std::vector<const char*>& names) {
   Names out;
   for (const char* room : rooms)
     for (const char* name : names) out.push_back(std::string(room) + (*room == '\0' ? "" : ".") + name);
@@ -49,7 +49,7 @@ void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bo
   const auto rooms = [&](std::initializer_list<const char*> names) {
     return cross ? each({"encoder_attn", "EncDecAttention", "layer.1.EncDecAttention", "crossattention"}, names)
                  : each({"self_attn", "self_attention", "attn", "attention", "attention.self", "SelfAttention",
-                         "layer.0.SelfAttention"},
+                         "layer.0.SelfAttention", "mixer"},
                         names);
   };
   const auto put = [&](Count in, Count wide, Names names) { out.push_back({in, wide, 1, std::move(names)}); };
@@ -75,8 +75,9 @@ void add_attention(std::vector<Matrix>& out, const Attention& a, Count width, bo
   }
   if (a.index && a.index->own) {
     const Count from = a.latent && a.latent->q_rank > 0 ? a.latent->q_rank : width;
-    put(from, checked_multiply(a.index->heads, a.index->width), rooms({"indexer.wq_b", "indexer.q_proj"}));
-    put(width, a.index->width, rooms({"indexer.wk", "indexer.k_proj"}));
+    put(from, checked_multiply(a.index->heads, a.index->width),
+        rooms({"indexer.wq_b", "indexer.q_proj", "index_q_proj"}));
+    put(width, a.index->width, rooms({"indexer.wk", "indexer.k_proj", "index_k_proj"}));
     if (a.index->weighted) put(width, a.index->heads, rooms({"indexer.weights_proj"}));
   }
   put(a.output(), width, rooms({"o_proj", "o", "out_proj", "dense", "proj", "c_proj", "wo", "output.dense"}));
@@ -88,15 +89,21 @@ void add_network(std::vector<Matrix>& out, const workload::FeedForward& f, Count
     out.push_back({in, wide, copies, each(rooms, names), false, expert});
   };
   if (f.gated) put(width, f.inner, {"gate_proj", "w1", "gate_up_proj", "gate_up_projs", "wi_0"});
-  put(width, f.inner, {"up_proj", "w3", "gate_up_proj", "gate_up_projs", "c_fc", "dense_h_to_4h", "fc1", "wi", "wi_1"});
-  put(f.inner, width, {"down_proj", "w2", "down_projs", "c_proj", "dense_4h_to_h", "fc2", "wo"});
+  put(width, f.inner,
+      {"up_proj", "w3", "gate_up_proj", "gate_up_projs", "c_fc", "dense_h_to_4h", "fc1", "linear_fc1", "wi", "wi_1"});
+  put(f.inner, width, {"down_proj", "w2", "down_projs", "c_proj", "dense_4h_to_h", "fc2", "linear_fc2", "wo"});
 }
 
 // Our names of what goes into a recurrence and out of it, and the families'.
-constexpr std::pair<const char*, const char*> kOfRecurrences[] = {{"in", "in_proj"},       {"x", "x_proj"},
-                                                                  {"dt", "dt_proj"},       {"out", "out_proj"},
-                                                                  {"decay", "in_proj_ba"}, {"KQV-gate", "in_proj_qkvz"},
-                                                                  {"KQV", "qkv_proj"},     {"Out", "out_proj"}};
+const std::pair<std::string_view, std::vector<const char*>> kOfRecurrences[] = {
+    {"in", {"in_proj"}},
+    {"x", {"x_proj"}},
+    {"dt", {"dt_proj"}},
+    {"out", {"out_proj"}},
+    {"decay", {"in_proj_ba", "in_proj_b", "in_proj_a"}},
+    {"KQV-gate", {"in_proj_qkvz", "in_proj_qkv", "in_proj_z"}},
+    {"KQV", {"qkv_proj"}},
+    {"Out", {"out_proj"}}};
 
 // `beside`: experts do not stand in the room of the dense network (Gemma 4).
 std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
@@ -107,8 +114,9 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
     for (const Projection& p : r->projections) {
       const auto* known = std::find_if(std::begin(kOfRecurrences), std::end(kOfRecurrences),
                                        [&](const auto& pair) { return p.name == pair.first; });
-      const char* called = known == std::end(kOfRecurrences) ? p.name.c_str() : known->second;
-      out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, {called})});
+      const std::vector<const char*> called =
+          known == std::end(kOfRecurrences) ? std::vector{p.name.c_str()} : known->second;
+      out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, called)});
     }
   if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) {
     add_network(
@@ -116,11 +124,11 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
         {"mlp", "feed_forward", "ffn", "block_sparse_moe", "", "layer.1.DenseReluDense", "layer.2.DenseReluDense"},
         false);
   } else if (const auto* e = std::get_if<Experts>(&block.feed_forward)) {
-    out.push_back({width, e->count, 1,
-                   beside
-                       ? Names{"router.proj"}
-                       : each({"mlp", "feed_forward", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
-                   true});
+    out.push_back(
+        {width, e->count, 1,
+         beside ? Names{"router.proj"}
+                : each({"mlp", "feed_forward", "ffn", "block_sparse_moe", "mixer"}, {"gate", "router", "router.gate"}),
+         true});
     const Count in = e->latent > 0 ? e->latent : width;
     if (beside) {
       add_network(out, e->expert, in, e->count, {"experts.*", "experts"}, true);
@@ -129,12 +137,12 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
     }
     add_network(out, e->expert, in, e->count,
                 {"mlp.experts.*", "mlp.experts", "mixer.experts.*", "block_sparse_moe.experts.*",
-                 "feed_forward.experts.*", "feed_forward.experts"},
+                 "feed_forward.experts.*", "feed_forward.experts", "ffn.experts.*"},
                 true);
     if (e->shared_expert.inner > 0)
       add_network(out, e->shared_expert, width, 1,
                   {"mlp.shared_experts", "mlp.shared_expert", "mixer.shared_experts", "feed_forward.shared_expert",
-                   "shared_mlp"},
+                   "ffn.shared_experts", "block_sparse_moe.shared_experts", "shared_mlp"},
                   false);
     if (e->shared_gate) out.push_back({width, 1, 1, {"mlp.shared_expert_gate"}, true});
   }
@@ -160,6 +168,11 @@ class Storing {
       else
         (pattern.asks_layers() ? asking_ : any_layer_).push_back(i);
     }
+    for (const Quantisation::Group& group : quantisation_.groups) {
+      used_targets_.emplace_back(group.targets.size(), 0);
+      for (const ModulePattern& target : group.targets)
+        formats_by_layer_ = formats_by_layer_ || target.layer() || target.asks_layers();
+    }
   }
 
   void run(StoredWeights& out, base::Diagnostics& found) {
@@ -183,7 +196,7 @@ class Storing {
     // Layers of which no pattern speaks are alike.
     std::vector<Count> plain(stack.kinds.size(), 0);
     constexpr std::size_t kMostAsked = 4096;  // layers; no model has as many
-    const bool ask = !asking_.empty() && own <= kMostAsked;
+    const bool ask = (!asking_.empty() || formats_by_layer_) && own <= kMostAsked;
     for (std::size_t i = 0; i < own; ++i) {
       const auto kind = static_cast<std::size_t>(stack.layers[i]);
       const auto layer = static_cast<Count>(i);
@@ -201,7 +214,10 @@ class Storing {
       if (plain[k] > 0) store(stack, stack.kinds[k], tower, 0, any_layer_, plain[k]);
     if (!tower) return;
     for (const Projection& p : stack.out_of) {
-      const ModuleName name = {true, std::nullopt, {p.name, "merger.mlp.0", "merger.mlp.2", "linear_1", "linear_2"}};
+      const ModuleName name = {
+          true,
+          std::nullopt,
+          {p.name, "merger.mlp.0", "merger.mlp.2", "merger.linear_fc1", "merger.linear_fc2", "linear_1", "linear_2"}};
       const bool stays = kept(name, any_layer_);
       convert({p.in, p.out, p.copies, name.names}, name, quantisation_.tower && !stays, 1);
     }
@@ -229,15 +245,25 @@ class Storing {
     return any;
   }
 
+  // Of the first group that picks it. Other targets may mean the same matrix: each is told that it was of use.
+  const StoredFormat* format_of(const ModuleName& name) {
+    const StoredFormat* format = nullptr;
+    for (std::size_t g = 0; g < quantisation_.groups.size(); ++g) {
+      const Quantisation::Group& group = quantisation_.groups[g];
+      bool picked = group.targets.empty();
+      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+        if ((picked && used_targets_[g][t] != 0) || !group.targets[t].picks(name)) continue;
+        used_targets_[g][t] = 1;
+        picked = true;
+      }
+      if (picked && format == nullptr) format = &group.format;
+    }
+    return format;
+  }
+
   void convert(const Matrix& matrix, const ModuleName& name, bool converted, Count layers) {
     if (!converted) return;
-    const StoredFormat* format = nullptr;
-    for (const Quantisation::Group& group : quantisation_.groups)
-      if (group.targets.empty() || std::any_of(group.targets.begin(), group.targets.end(),
-                                               [&](const ModulePattern& target) { return target.picks(name); })) {
-        format = &group.format;
-        break;
-      }
+    const StoredFormat* format = format_of(name);
     if (format == nullptr || matrix.in < 1 || matrix.out < 1) return;
     const Count copies = checked_multiply(layers, matrix.copies);
     const Count weights = checked_multiply(copies, checked_multiply(matrix.in, matrix.out));
@@ -254,33 +280,50 @@ class Storing {
       if (count >= by_bits_[out_->bits]) out_->bits = bits;
   }
 
-  // A slip in a name of the list would leave a module out of it.
-  void report(base::Diagnostics& found) {
-    std::vector<std::string> useless;
-    constexpr std::size_t kNamed = 3;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      const ModulePattern& pattern = quantisation_.kept[i];
-      if (used_[i] != 0 || names_no_matrix(pattern.text())) continue;
-      if (++count <= kNamed) useless.push_back(pattern.text().substr(0, 60));
-    }
+  // The layers behind the last one predict tokens beyond the next, and are not counted.
+  bool of_prediction(const ModulePattern& pattern) const {
+    const auto layers = static_cast<Count>(model_.decoder().layers.size());
+    bool any = pattern.of_prediction();
+    for (Count i = 0; !any && i < model_.predicted_ahead; ++i) any = pattern.names_layer(layers + i);
+    return any;
+  }
+
+  // Slips in names of the lists: they would pass for modules that are not there.
+  void report(base::Diagnostics& found) const {
+    Names kept, converted;
+    for (std::size_t i = 0; i < used_.size(); ++i) note_useless(quantisation_.kept[i], used_[i], kept);
+    for (std::size_t g = 0; g < used_targets_.size(); ++g)
+      for (std::size_t t = 0; t < used_targets_[g].size(); ++t)
+        note_useless(quantisation_.groups[g].targets[t], used_targets_[g][t], converted);
+    tell(kept, "that are not converted", "as converted", found);
+    tell(converted, "that are converted", "at its own width", found);
+  }
+
+  void note_useless(const ModulePattern& pattern, char used, Names& useless) const {
+    if (used != 0 || names_no_matrix(pattern.text()) || of_prediction(pattern)) return;
     // Towers that are not understood are not counted, and tied logits have no matrix.
-    std::erase_if(useless, [&](const std::string& text) {
-      return (model_.head.tied && text.find("lm_head") != std::string::npos) ||
-             (model_.towers.empty() && ModulePattern(text).of_tower());
-    });
+    if (model_.head.tied && pattern.text().find("lm_head") != std::string::npos) return;
+    if (model_.towers.empty() && pattern.of_tower()) return;
+    useless.push_back(pattern.text().substr(0, 60));
+  }
+
+  void tell(Names useless, const char* which, const char* how, base::Diagnostics& found) const {
+    constexpr std::size_t kNamed = 3;
     if (useless.empty()) return;
+    if (useless.size() > kNamed) useless.resize(kNamed);
     found
         .warning("O0926",
-                 fmt::format("of the modules that are not converted, `{}` {} nothing that is counted",
-                             base::joined(useless, "`, `"), base::plural(useless.size(), "names", "name")),
+                 fmt::format("of the modules {}, `{}` {} nothing that is counted", which, base::joined(useless, "`, `"),
+                             base::plural(useless.size(), "names", "name")),
                  quantisation_.where)
-        .note("where it is a slip, the module it means is counted as converted");
+        .note(fmt::format("where it is a slip, the module it means is counted {}", how));
   }
 
   const workload::Transformer& model_;
   const Quantisation& quantisation_;
   std::vector<char> used_;
+  std::vector<std::vector<char>> used_targets_;  // of every group
+  bool formats_by_layer_ = false;
   std::map<Count, std::vector<std::size_t>> by_layer_;
   std::vector<std::size_t> any_layer_, asking_;
   std::map<int, double> by_bits_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,8 +34,8 @@ using json::Member;
 using json::Node;
 
 // Keys that this reader takes itself, whatever the family.
-constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",      "_title",
-                                     "_source",    "_sequence",     "tie_word_embeddings"};
+constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",       "_title",
+                                     "_source",    "_sequence",     "tie_word_embeddings", "expert_dtype"};
 
 // Keys of windows and chunks, which may be left out of account although they are read.
 bool is_reach(std::string_view key) {
@@ -52,6 +53,7 @@ class Reader {
 
   ConfigDocument read() {
     parse();
+    parse_beside();
     object_ = &tree_;
     descend();
     report_duplicates();
@@ -88,6 +90,61 @@ class Reader {
     if (!tree_.is_object())
       base::fail("O0900", fmt::format("a model's config.json is a JSON object, but this is {}", kind_of(tree_)),
                  json::place_at(file_, file_->text.find_first_not_of(" \t\r\n")));
+  }
+
+  // NVIDIA's ModelOpt writes how weights are stored into a file beside config.json, older versions only there.
+  void parse_beside() {
+    constexpr std::string_view kThis = "config.json", kBeside = "hf_quant_config.json";
+    const std::string& path = file_->name;
+    std::error_code none;
+    if (strict_ || !path.ends_with(kThis) || path.ends_with(kBeside) || !std::filesystem::exists(path, none)) return;
+    const std::string other = path.substr(0, path.size() - kThis.size()) + std::string(kBeside);
+    if (!std::filesystem::exists(other, none)) return;
+    const Node whole = json::parse_pythons(base::read_file(other), "O0900", "it is strict JSON");
+    const Member* says = whole.find("quantization");
+    const Member* algorithm = says == nullptr ? nullptr : says->value.find("quant_algo");
+    if (algorithm == nullptr) {
+      found()
+          .warning("O0926", fmt::format("`{}` gives no `quant_algo` in `quantization`", kBeside), whole.where)
+          .note("it is left out of account");
+    } else if (!algorithm->value.is_null()) {  // null: caches alone are converted
+      beside_.kind = Node::Kind::kObject;
+      beside_.where = says->value.where;
+      beside_.members.push_back({"quantization_config", says->key_where, says->value});
+    }
+  }
+
+  // Where config.json says something itself, that counts, as loaders have it.
+  void read_widths_beside() {
+    if (beside_.members.empty()) return;
+    const WeightWidths other =
+        read_widths(beside_, nullptr, options_.ignored, options_.outside == Outside::kWarned, found());
+    if (!says_quantised()) {
+      widths_.quantisation = other.quantisation;
+      return;
+    }
+    const std::string& method = widths_.quantisation.method;
+    if (options_.outside != Outside::kWarned || (method != "modelopt" && method != "compressed_tensors")) return;
+    base::Diagnostics unsaid;
+    const StoredWeights here = stored_weights(result_.transformer, widths_, unsaid);
+    const StoredWeights there =
+        stored_weights(result_.transformer, {widths_.bits, widths_.stated, other.quantisation}, unsaid);
+    if (here.converted == there.converted && here.bits == there.bits) return;
+    found()
+        .warning("O0926",
+                 fmt::format("`hf_quant_config.json` converts {} parameters, mostly {} bits wide, and config.json "
+                             "{}, mostly {} bits wide",
+                             there.converted, there.bits, here.converted, here.bits),
+                 beside_.members.front().key_where)
+        .note("what config.json says counts");
+  }
+
+  bool says_quantised() const {
+    for (const Node* in : {object_, outer_})
+      for (const std::string_view key : {"quantization_config", "compression_config"})
+        if (const Member* own = in == nullptr ? nullptr : in->find(key); own != nullptr && !own->value.is_null())
+          return true;
+    return false;
   }
 
   const Node* value(std::string_view key) const {
@@ -228,6 +285,7 @@ class Reader {
     place_sizes();
     bound_parameters();
     if (found().has_errors()) return;
+    read_widths_beside();
     base::Diagnostics unnamed;
     result_.weights = stored_weights(model, widths_, unnamed);
     if (options_.outside == Outside::kWarned) found().append(unnamed);
@@ -403,6 +461,7 @@ class Reader {
     if (found().has_errors()) return;
     check_object(*object_);
     if (outer_) check_object(*outer_);
+    if (!says_quantised()) check_object(beside_);
     const Member* tower = tree_.find("vision_config");
     if (tower_keys_ && tower != nullptr && !ignored("vision_config")) check_tower(tower->value);
   }
@@ -497,6 +556,7 @@ class Reader {
     const Member* tower = tree_.find("vision_config");
     const Member* there = inner != nullptr ? inner : outer;
     if (there == nullptr && tower != nullptr) there = tower->value.find(key);
+    if (there == nullptr) there = beside_.find(key);
     if (there == nullptr) {
       std::vector<std::string> present;
       for (const Node* object : {object_, outer_})
@@ -563,6 +623,7 @@ class Reader {
   const ReadOptions& options_;
   const bool strict_;
   Node tree_;
+  Node beside_;                   // `quantization_config` as hf_quant_config.json has it; no members: there is none
   const Node* object_ = nullptr;  // of the language model
   const Node* outer_ = nullptr;   // of the whole; null where that is the same
   std::optional<ConfigKeys> keys_;

@@ -17,11 +17,13 @@ constexpr std::size_t kLongestExpression = 1000;
 constexpr std::size_t kMostAlternatives = 64;
 
 constexpr std::array<std::string_view, 5> kStacks = {"layers", "h", "blocks", "layer", "block"};
-constexpr std::array<std::string_view, 12> kTowers = {
-    "visual",       "vision_tower",           "vision_model", "vision_encoder", "vision_embed_tokens",
-    "mm_projector", "multi_modal_projector",  "embed_vision", "audio_tower",    "audio_encoder",
-    "patch_merger", "vision_language_adapter"};
-constexpr std::array<std::string_view, 5> kAround = {"model", "language_model", "transformer", "module", "decoder"};
+constexpr std::array<std::string_view, 7> kTowers = {
+    "visual", "vision_tower", "vision_model", "vision_encoder", "vision_embed_tokens", "audio_tower", "audio_encoder"};
+// What brings a tower's outputs to the width of the text stands beside the tower's layers.
+constexpr std::array<std::string_view, 5> kProjectors = {"mm_projector", "multi_modal_projector", "embed_vision",
+                                                         "patch_merger", "vision_language_adapter"};
+constexpr std::array<std::string_view, 6> kAround = {"model",  "language_model", "transformer",
+                                                     "module", "decoder",        "backbone"};
 
 template <typename Names>
 bool among(const Names& names, std::string_view name) {
@@ -67,8 +69,25 @@ bool same_part(const std::string& pattern, const std::string& name) {
 }
 
 bool follows(const std::vector<std::string>& parts, const std::vector<std::string>& name) {
-  return std::search(name.begin(), name.end(), parts.begin(), parts.end(),
-                     [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end();
+  if (std::search(name.begin(), name.end(), parts.begin(), parts.end(),
+                  [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end())
+    return true;
+  // A `*` may stand for several parts.
+  const std::string pattern = base::joined(parts, ".");
+  if (pattern.find('*') == std::string::npos) return false;
+  for (std::size_t from = 0; from < name.size(); ++from) {
+    std::string some;
+    for (std::size_t i = from; i < name.size(); ++i) {
+      some += (i > from ? "." : "") + name[i];
+      if (globs(pattern, some)) return true;
+    }
+  }
+  return false;
+}
+
+std::string_view without_stars(std::string_view part) {
+  const std::size_t first = part.find_first_not_of('*');
+  return first == std::string_view::npos ? "" : part.substr(first, part.find_last_not_of('*') + 1 - first);
 }
 
 // `a(b|c)d` as `abd`, `acd`; empty where brackets do not pair, or there are too many.
@@ -132,28 +151,51 @@ ModulePattern::ModulePattern(std::string_view text) : text_(text) {
 
 void ModulePattern::read_name() {
   parts_ = cut(text_);
+  const auto erase_to = [&](std::size_t end) {
+    parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(end));
+  };
   for (std::size_t i = 0; i < parts_.size(); ++i)
-    if (among(kTowers, parts_[i])) {
-      tower_ = true;
-      // What stands beside the tower's layers is named as a whole.
-      parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(i + 1));
+    if (read_room(i)) {
+      erase_to(i + 1);
       break;
     }
   for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
-    if (!among(kStacks, parts_[i])) continue;
-    layer_ = number(parts_[i + 1]);
-    if (!layer_ && parts_[i + 1] != "*") continue;
-    parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(i + 2));
+    if (!among(kStacks, without_stars(parts_[i]))) continue;
+    const std::string& layer = parts_[i + 1];
+    const std::size_t digits = std::min(layer.find_first_not_of("0123456789"), layer.size());
+    const bool open = digits < layer.size() && layer.find_first_not_of('*', digits) == std::string::npos;
+    if (digits > 0 && open) {
+      layers_ = layer;
+      asks_layers_ = true;
+    } else if (!(layer_ = number(layer)) && layer.front() != '*') {
+      continue;
+    }
+    erase_to(i + (without_stars(layer).empty() || digits > 0 ? 2 : 1));  // `layers.*mlp` names a module, too
     break;
   }
-  while (!parts_.empty() && among(kAround, parts_.front())) parts_.erase(parts_.begin());
-  if (!parts_.empty() && parts_.back() == "*") parts_.pop_back();  // what is inside of it
+  while (!parts_.empty() && (among(kAround, without_stars(parts_.front())) || without_stars(parts_.front()).empty())) {
+    text_only_ = text_only_ || without_stars(parts_.front()) == "language_model";
+    erase_to(1);
+  }
+  if (!parts_.empty() && without_stars(parts_.back()).empty()) parts_.pop_back();  // what is inside of it
   if (text_.empty()) understood_ = false;
 }
 
+// Whether a part is the room of what does not belong to the stack of text.
+bool ModulePattern::read_room(std::size_t at) {
+  const std::string_view room = without_stars(parts_[at]);
+  prediction_ = room == "mtp";
+  projector_ = among(kProjectors, room);
+  // Where a tower is named as a whole, what stands beside its layers is, too.
+  tower_ = projector_ || among(kTowers, room) || (room == "vision" && room.size() < parts_[at].size());
+  return prediction_ || tower_;
+}
+
 void ModulePattern::read_expression(std::string_view expression) {
-  tower_ = std::any_of(kTowers.begin(), kTowers.end(),
-                       [&](std::string_view name) { return expression.find(name) != std::string_view::npos; });
+  const auto names = [&](std::string_view name) { return expression.find(name) != std::string_view::npos; };
+  tower_ =
+      std::any_of(kTowers.begin(), kTowers.end(), names) || std::any_of(kProjectors.begin(), kProjectors.end(), names);
+  prediction_ = names("mtp");
   asks_layers_ = expression.find_first_of("0123456789") != std::string_view::npos;
   const std::vector<std::string> all =
       expression.size() <= kLongestExpression ? written_out(expression) : std::vector<std::string>();
@@ -246,10 +288,16 @@ bool ModulePattern::begins(const Sequence& sequence, bool to_the_end, std::strin
   return at.back() != 0;
 }
 
+bool ModulePattern::names_layer(base::Count layer) const {
+  return layers_.empty() ? layer_ == layer : globs(layers_, std::to_string(layer));
+}
+
 bool ModulePattern::picks_name(const ModuleName& module) const {
-  if (tower_ != module.tower && (tower_ || layer_)) return false;
-  if (layer_ && module.layer != layer_) return false;
-  if (parts_.empty()) return tower_ || layer_.has_value() || text_.find('*') != std::string::npos;
+  if (prediction_ || (projector_ && module.layer)) return false;
+  const bool some_layers = layer_ || !layers_.empty();
+  if (tower_ != module.tower && (tower_ || text_only_ || some_layers)) return false;
+  if (some_layers && !(module.layer && names_layer(*module.layer))) return false;
+  if (parts_.empty()) return tower_ || some_layers || text_.find('*') != std::string::npos;
   return std::any_of(module.names.begin(), module.names.end(),
                      [&](const std::string& name) { return follows(parts_, cut(name)); });
 }

@@ -22,8 +22,8 @@ struct ModuleName {
 };
 
 // A name, or part of one between dots (`mlp.gate` picks `model.layers.3.mlp.gate`, not `mlp.gate_proj`), in which `*`
-// leaves a part open (`model.layers.*.self_attn`), or an expression (`re:.*mlp.gate$`), which must match from the start
-// of the name.
+// stands for any bytes, dots among them (`model.layers.*.self_attn`, `model.layers.1*`, which is 1 and 10 to 19), or an
+// expression (`re:.*mlp.gate$`), which must match from the start of the name.
 class ModulePattern {
  public:
   explicit ModulePattern(std::string_view text);
@@ -34,8 +34,11 @@ class ModulePattern {
   // The layer that it names; nothing where it may pick from several.
   std::optional<base::Count> layer() const { return layer_; }
   bool of_tower() const { return tower_; }
+  // Of layers that predict tokens beyond the next (`mtp.layers.0`), which are not counted.
+  bool of_prediction() const { return prediction_; }
   // Whether it must be asked layer by layer, though it names none.
   bool asks_layers() const { return asks_layers_; }
+  bool names_layer(base::Count layer) const;
   bool picks(const ModuleName& module) const;
 
  private:
@@ -47,14 +50,16 @@ class ModulePattern {
   using Sequence = std::vector<Atom>;
 
   void read_name();
+  bool read_room(std::size_t at);
   void read_expression(std::string_view expression);
   bool picks_name(const ModuleName& module) const;
   static bool begins(const Sequence& sequence, bool to_the_end, std::string_view name);
 
   std::string text_;
   bool expression_ = false, understood_ = true, asks_layers_ = false;
-  bool tower_ = false;
+  bool tower_ = false, projector_ = false, text_only_ = false, prediction_ = false;
   std::optional<base::Count> layer_;
+  std::string layers_;                                   // the layer with `*`; empty: as `layer_` says
   std::vector<std::string> parts_;                       // of a name, behind the layer
   std::vector<std::pair<Sequence, bool>> alternatives_;  // each with whether `$` ends it
 };

@@ -46,6 +46,45 @@ TEST(ModuleNames, AStarLeavesAPartOpen) {
   EXPECT_TRUE(picks("*lm_head*", kHead));
 }
 
+TEST(ModuleNames, AStarBehindANameTakesThatNameToo) {
+  for (const char* text : {"model.vision_tower*", "vision_tower*", "model.visual*", "*visual*", "*vision*"}) {
+    EXPECT_TRUE(picks(text, kTower)) << text;
+    EXPECT_FALSE(picks(text, kQueries)) << text;
+  }
+  for (const char* text : {"model.layers.3*", "language_model.model.layers.3*", "*.layers.3*", "backbone.layers.3.*"}) {
+    EXPECT_TRUE(picks(text, kQueries)) << text;
+    EXPECT_FALSE(picks(text, kTower)) << text;
+    EXPECT_FALSE(picks(text, kHead)) << text;
+  }
+  // As a shell would match it: 1 is also the first digit of 13.
+  EXPECT_TRUE(picks("model.layers.1*", {false, 13, kQueries.names}));
+  EXPECT_FALSE(picks("model.layers.1*", kQueries));
+  EXPECT_FALSE(picks("model.layers.1.*", {false, 13, kQueries.names}));
+}
+
+TEST(ModuleNames, AStarStandsForSeveralPartsOrNone) {
+  for (const char* text :
+       {"*.mlp.experts.*", "*.experts*", "*mlp*gate_proj", "model.layers.*mlp*", "*layers.*.mlp*", "model.*.experts.*"})
+    EXPECT_TRUE(picks(text, kExpert)) << text;
+  for (const char* text : {"*.mlp.experts.*", "*.mlp.experts*", "*mlp*down_proj"})
+    EXPECT_FALSE(picks(text, kRouter)) << text;
+}
+
+TEST(ModuleNames, LayersThatPredictAheadAreNoDecoderLayers) {
+  for (const char* text : {"mtp.layers.3.*", "mtp.layers.3*", "mtp.layers.3.self_attn", "mtp*", "model.mtp.layers.3"}) {
+    EXPECT_FALSE(picks(text, kQueries)) << text;
+    EXPECT_TRUE(ModulePattern(text).of_prediction()) << text;
+  }
+}
+
+TEST(ModuleNames, AProjectorIsNotTheTowerBeforeIt) {
+  const ModuleName projector = {true, std::nullopt, {"projector", "linear_1"}};
+  for (const char* text : {"mm_projector*", "multi_modal_projector", "model.embed_vision*"}) {
+    EXPECT_TRUE(picks(text, projector)) << text;
+    EXPECT_FALSE(picks(text, kTower)) << text;
+  }
+}
+
 TEST(ModuleNames, ExpressionsMatchFromTheStart) {
   for (const char* text :
        {"re:.*self_attn.*", "re:.*q_proj$", "re:model\\.layers\\.(1|3)\\.self_attn", "re:.*(q|k)_proj$",

@@ -12,6 +12,9 @@
 //   bitsandbytes 8 bit  an output                   scale 32
 //   compressed-tensors  by `strategy`               scale 16 (nvfp4, mxfp4: 8)      shape 128; nvfp4: scale 32
 //   modelopt            fp8: all; nvfp4: 16 inputs  nvfp4: scale 8                  two scales of 32
+//                       mxfp4, mxfp8: 32 inputs     scale 8
+//
+// DeepSeek V4 has matrices by fp8 and experts of 4 bits in groups of 32 (`expert_dtype`), or NVFP4 (`moe_quant_algo`).
 //   torchao, hqq        `group_size` inputs         scale 16, zero 16
 //   quanto, eetq        an output; int4: 128        scale 16, int4: shift 16
 //   bitnet              all                                                         scale 16
@@ -23,6 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -68,6 +72,7 @@ class QuantisationReader {
     for (const std::string_view key : {"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit"})
       if (keys_.given(key)) return "bitsandbytes";
     if (keys_.given("config_groups")) return "compressed_tensors";
+    if (keys_.given("quant_algo")) return "modelopt";
     return keys_.given("bits") ? "gptq" : "";
   }
 
@@ -86,6 +91,7 @@ class QuantisationReader {
       format.scale_bits = 32;
       block(format);
       out_.tower = true;
+      experts_apart();
       keep_or_head(keys_.spelled({"modules_to_not_convert", "ignored_layers"}));
     } else if (m == "fbgemm_fp8") {
       add(8).scale_bits = 32;
@@ -183,7 +189,7 @@ class QuantisationReader {
 
   void keep(std::string_view key) {
     for (const std::string& name : keys_.texts(key)) {
-      if (!seen_.insert(name).second) continue;
+      if (!seen_.insert(name).second || (out_.method == "compressed_tensors" && is_room(name))) continue;
       ModulePattern pattern(name);
       if (pattern.understood()) {
         out_.kept.push_back(std::move(pattern));
@@ -195,6 +201,12 @@ class QuantisationReader {
                    keys_.where(key))
           .note("what it names is counted as converted");
     }
+  }
+
+  // compressed-tensors names modules one by one: of a room, its list says nothing about the matrices inside.
+  static bool is_room(const std::string& name) {
+    static constexpr std::string_view kRooms[] = {"self_attn", "linear_attn", "attn", "mlp", "mixer", "mamba"};
+    return !name.starts_with("re:") && base::contains(kRooms, std::string_view(name).substr(name.rfind('.') + 1));
   }
 
   // Where nothing is named, the logits' matrix stays as it is.
@@ -301,28 +313,94 @@ class QuantisationReader {
     keep("modules_to_not_convert");
   }
 
+  // In files by fp8, ModelOpt's experts: all of them, or those that are named.
+  void experts_apart() {
+    const std::string algorithm = keys_.text("moe_quant_algo");
+    if (algorithm.empty()) {
+      if (keys_.given("quantized_layers")) named_modules();
+    } else if (const auto format = modelopt_format(algorithm)) {
+      out_.groups.insert(out_.groups.begin(), {{ModulePattern("experts")}, *format});
+    }
+  }
+
   void modelopt() {
-    if (keys_.given("config_groups")) return compressed();
     const std::string algorithm = keys_.text("quant_algo");
-    if (algorithm == "FP8") {
-      StoredFormat& format = add(8);
-      format.group_out = 0;
-      format.module_bits = 64;
-    } else if (algorithm == "NVFP4") {
-      make_nvfp4(add(4));
-    } else {
-      unknown(algorithm.empty()
-                  ? "`quantization_config` gives no `quant_algo`"
-                  : fmt::format("weights of modelopt's `{}` are not understood", algorithm.substr(0, 60)));
+    if (algorithm == "MIXED_PRECISION" && keys_.given("quantized_layers")) {
+      named_modules();
+    } else if (keys_.given("config_groups")) {
+      return compressed();
+    } else if (algorithm.empty()) {
+      unknown("`quantization_config` gives no `quant_algo`");
+    } else if (const auto format = modelopt_format(algorithm)) {
+      out_.groups.push_back({{}, *format});
     }
     out_.head = out_.routers = out_.tower = true;
     keep(keys_.spelled({"ignore", "exclude_modules"}));
   }
 
-  static void make_nvfp4(StoredFormat& format) {
-    format.group_in = 16;
-    format.scale_bits = 8;
-    format.module_bits = 64;
+  // By the names that `hf_quant_config.json` has for them; nothing where it is not known, which is said.
+  std::optional<StoredFormat> modelopt_format(const std::string& algorithm) {
+    static const std::pair<std::string_view, StoredFormat> kFormats[] = {
+        {"FP8", {8, 0, 0, 0, 0, 64}},
+        {"FP8_PER_CHANNEL_PER_TOKEN", {8, 0, 1, 32}},
+        {"FP8_PB_WO", {8, 128, 128, 32}},
+        {"NVFP4", {4, 16, 1, 8, 0, 64}},
+        {"W4A16_NVFP4", {4, 16, 1, 8, 0, 32}},  // inputs have no scale
+        {"MXFP4", {4, 32, 1, 8}},
+        {"W4A8_MXFP4_FP8", {4, 32, 1, 8}},
+        {"MXFP8", {8, 32, 1, 8}}};
+    for (const auto& [name, format] : kFormats)
+      if (name == algorithm) return format;
+    unknown(fmt::format("weights of modelopt's `{}` are not understood", algorithm.substr(0, 60)));
+    return std::nullopt;
+  }
+
+  // `quantized_layers`: each module with its own algorithm; no other is converted.
+  void named_modules() {
+    const Node* modules = keys_.value("quantized_layers");
+    if (!modules->is_object()) {
+      unknown(fmt::format("`quantized_layers` must be an object, but is {}", json::describe(*modules)));
+      return;
+    }
+    std::map<std::string, std::string> algorithms;  // by the module, the experts of a layer being one
+    std::map<std::string, Quantisation::Group> groups;
+    for (const json::Member& module : modules->members) {
+      if (!module.value.is_object()) continue;
+      ConfigKeys own(module.value, module.value.where, found_);
+      const std::string algorithm = own.text("quant_algo"), name = of_any_expert(module.key);
+      const auto [known, added] = algorithms.emplace(name, algorithm);
+      if (!added && known->second != algorithm) {
+        found_
+            .warning("O0926",
+                     fmt::format("experts of `{}` are stored by `{}` and by `{}`", name.substr(0, 60),
+                                 known->second.substr(0, 60), algorithm.substr(0, 60)),
+                     module.key_where)
+            .note(fmt::format("all are counted by `{}`", known->second.substr(0, 60)));
+        algorithms[name] = algorithm;  // told once
+      }
+      if (!added) continue;
+      const auto [group, first] = groups.try_emplace(algorithm);
+      if (first) {
+        const auto format = modelopt_format(algorithm);
+        if (!format) return;
+        group->second.format = *format;
+      }
+      group->second.targets.emplace_back(name);
+    }
+    std::vector<Quantisation::Group> all;
+    for (auto& [algorithm, group] : groups) all.push_back(std::move(group));
+    out_.groups.insert(out_.groups.begin(), all.begin(), all.end());
+  }
+
+  // `mlp.experts.17.up_proj` as `mlp.experts.*.up_proj`.
+  static std::string of_any_expert(std::string name) {
+    constexpr std::string_view kRoom = ".experts.";
+    const std::size_t room = name.find(kRoom);
+    if (room == std::string::npos) return name;
+    const std::size_t first = room + kRoom.size();
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", first), name.size());
+    if (end > first) name.replace(first, end - first, "*");
+    return name;
   }
 
   void compressed() {
@@ -414,6 +492,25 @@ class QuantisationReader {
   Quantisation out_;
 };
 
+// DeepSeek V4's `expert_dtype`: `fp4` are 4 bits in groups of 32 that share a scale of 8 (inference/model.py of the
+// checkpoint), beside matrices by fp8.
+void read_experts(const Node& type, Quantisation& into, base::Diagnostics& found) {
+  const std::string name = type.is_text() ? type.text : json::describe(type);
+  const bool by_fp8 = into.method == "fp8" && !into.groups.empty();
+  if (by_fp8 && (name == "fp8" || into.groups.size() > 1)) return;  // as wide as the others, or told apart already
+  if (by_fp8 && name == "fp4") {
+    into.groups.insert(into.groups.begin(), {{ModulePattern("experts")}, {4, 32, 1, 8}});
+    return;
+  }
+  found
+      .warning("O0926",
+               by_fp8 ? fmt::format("experts of type `{}` are not known", name.substr(0, 60))
+                      : fmt::format("`expert_dtype` is `{}`, but there is no `quantization_config` by fp8 beside it",
+                                    name.substr(0, 60)),
+               type.where)
+      .note("they are counted as wide as the others");
+}
+
 }  // namespace
 
 WeightWidths read_widths(const Node& object, const Node* outer, const std::vector<std::string>& ignored,
@@ -457,6 +554,13 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
       base::Diagnostics own;
       out.quantisation = QuantisationReader(*config, config->where, own).read();
       if (bytes_matter) found.append(own);
+    }
+  for (const Node* in : {&object, outer})
+    if (const Node* type = value(in, "expert_dtype")) {
+      base::Diagnostics own;
+      read_experts(*type, out.quantisation, own);
+      if (bytes_matter) found.append(own);
+      break;
     }
   return out;
 }

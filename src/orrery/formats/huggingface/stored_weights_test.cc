@@ -98,6 +98,33 @@ TEST(StoredWeights, TheLogitsMatrixIsConvertedWhereTheFileSaysSo) {
             kMatrices + 4096.0 * 128256);
 }
 
+// model.safetensors.index.json of an AWQ DeepSeek R1 says 364,589,799,936 bytes (kvcache-ai/sglang_awq): there the
+// routers' biases of 58 x 256 experts are 32 bits wide, here 16.
+TEST(StoredWeights, OfDeepSeekR1ByAwqAreThoseOfItsIndex) {
+  const std::string r1 = R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
+    "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+    "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "n_group": 8, "topk_group": 4,
+    "first_k_dense_replace": 3, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280, "max_position_embeddings": 163840,
+    "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+    "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true}})";
+  EXPECT_DOUBLE_EQ(weights_of(r1).bytes + 2.0 * 58 * 256, 364589799936);
+}
+
+// A published Qwen3.6 27B (fantasylord/Qwen36) lists `linear_attn` beside its two narrow matrices, and its index has
+// the others packed.
+TEST(StoredWeights, ARoomInTheListOfCompressedTensorsSaysNothingOfWhatIsInside) {
+  const auto converted = [](const std::string& names) {
+    return weights_of(quantised(R"("quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"],
+      "weights": {"num_bits": 4, "group_size": 128, "strategy": "group"}}}, "ignore": ["lm_head", )" +
+                                names + "]"))
+        .converted;
+  };
+  EXPECT_EQ(converted(R"("model.layers.0.self_attn")"), kMatrices);
+  EXPECT_EQ(converted(R"("model.layers.0.self_attn.q_proj")"), kMatrices - 4096.0 * 4096);
+  EXPECT_EQ(converted(R"("re:.*self_attn")"), kMatrices - 32 * (2 * 4096.0 * 4096 + 2 * 4096.0 * 1024));
+}
+
 TEST(StoredWeights, ModulesThatTheFileNamesStayAsTheyAre) {
   const auto without = [](const std::string& names) {
     return kMatrices -
@@ -139,6 +166,68 @@ TEST(StoredWeights, RoutersStayUnlessTheMethodTakesEveryMatrix) {
     "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}}}, "ignore": )";
   EXPECT_EQ(converted(every + R"(["lm_head", "re:.*gate$"])"), layers);
   EXPECT_EQ(converted(every + "[]"), layers + head + 2 * 64 * 4);
+}
+
+// A mixture of 2 layers whose experts have 2 x 4 x 3 x 64 x 128 weights.
+std::string mixture(const std::string& config, const std::string& more = "") {
+  return usual("mixtral", R"("num_local_experts": 4, "num_experts_per_tok": 2, "num_key_value_heads": 8,
+    "quantization_config": {)" +
+                              config + "}" + (more.empty() ? "" : ", " + more));
+}
+constexpr double kExperts = 2 * 4 * 3 * 64 * 128;
+constexpr double kExpertMatrices = 2 * 4 * 3;
+
+TEST(StoredWeights, ExpertsMayHaveAWidthOfTheirOwn) {
+  const std::string fp8 = R"("quant_method": "fp8")";
+  const StoredWeights same = weights_of(mixture(fp8));
+  const StoredWeights apart = weights_of(mixture(fp8, R"("expert_dtype": "fp4")"));
+  EXPECT_EQ(apart.converted, same.converted);
+  EXPECT_EQ(apart.bits, 4);
+  EXPECT_DOUBLE_EQ(apart.bytes - apart.scale_bytes, same.bytes - same.scale_bytes - kExperts / 2);
+  // One block of 128 x 128 for each matrix; with fp4, a byte for 32 weights.
+  EXPECT_DOUBLE_EQ(apart.scale_bytes, same.scale_bytes - kExpertMatrices * 4 + kExperts / 32);
+  EXPECT_EQ(warned(mixture(fp8, R"("expert_dtype": "fp4")")), Codes{});
+  EXPECT_EQ(weights_of(mixture(fp8, R"("expert_dtype": "fp8")")).bytes, same.bytes);
+  EXPECT_EQ(weights_of(mixture(fp8, R"("expert_dtype": null)")).bytes, same.bytes);
+  EXPECT_EQ(warned(mixture(fp8, R"("expert_dtype": "fp3")")), Codes{"O0926"});
+  EXPECT_EQ(warned(usual("llama", R"("expert_dtype": "fp4")")), Codes{"O0926"});
+  // ModelOpt's: 8 bits for 16 weights, and two scales of 32 bits.
+  const StoredWeights nv = weights_of(mixture(fp8 + R"(, "moe_quant_algo": "NVFP4")", R"("expert_dtype": "fp4")"));
+  EXPECT_DOUBLE_EQ(nv.scale_bytes, same.scale_bytes - kExpertMatrices * 4 + kExperts / 16 + kExpertMatrices * 8);
+}
+
+TEST(StoredWeights, OfMixedPrecisionEveryModuleHasItsOwn) {
+  const auto mixed = [](const std::string& layers) {
+    return mixture(R"("quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {)" + layers +
+                   "}");
+  };
+  const std::string second = R"("model.layers.1.self_attn.q_proj": {"quant_algo": "FP8"})";
+  const StoredWeights one = weights_of(mixed(second));
+  EXPECT_EQ(one.converted, 64 * 64) << "of the second layer only";
+  EXPECT_DOUBLE_EQ(one.scale_bytes, 8);
+  const std::string experts = R"("model.layers.0.block_sparse_moe.experts.0.w1": {"quant_algo": "NVFP4"},
+    "model.layers.0.block_sparse_moe.experts.1.w1": {"quant_algo": "NVFP4"}, )";
+  EXPECT_EQ(weights_of(mixed(experts + second)).converted, 64 * 64 + 4 * 64 * 128);
+  EXPECT_EQ(warned(mixed(experts + second)), Codes{});
+  EXPECT_EQ(warned(mixed(experts + R"("model.layers.0.block_sparse_moe.experts.3.w1": {"quant_algo": "MXFP8"})")),
+            Codes{"O0926"});
+  EXPECT_EQ(warned(mixed(R"("model.layers.0.self_attn.qq_proj": {"quant_algo": "FP8"})")), Codes{"O0926"});
+}
+
+TEST(StoredWeights, GroupsOfNamedLayersKeepToTheirLayers) {
+  const auto group = [](const char* target, int bits) {
+    return "{\"targets\": [\"" + std::string(target) + "\"], \"weights\": {\"num_bits\": " + std::to_string(bits) +
+           ", \"type\": \"int\", \"strategy\": \"channel\"}}";
+  };
+  const auto converted = [&](const std::string& groups) {
+    return weights_of(quantised(R"("quant_method": "compressed-tensors", "config_groups": {)" + groups +
+                                R"(}, "ignore": ["lm_head"])"))
+        .converted;
+  };
+  constexpr double kLayer = kMatrices / 32;
+  EXPECT_EQ(converted("\"a\": " + group("model.layers.0", 8)), kLayer);
+  EXPECT_EQ(converted("\"a\": " + group("model.layers.31", 8)), kLayer);
+  EXPECT_EQ(converted("\"a\": " + group("model.layers.0", 8) + ", \"b\": " + group("Linear", 4)), kMatrices);
 }
 
 TEST(StoredWeights, WidthsThatAreNotKnownAreNamed) {

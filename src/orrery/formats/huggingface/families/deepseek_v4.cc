@@ -115,7 +115,7 @@ void read_deepseek_v4(Reading& r) {
   const Count streams = r.keys.size("hc_mult", 4), all = base::checked_multiply(streams, hidden);
   const Count mixed = (2 + streams) * streams;
   r.keys.know({"num_hash_layers", "mlp_layer_types", "qk_rope_head_dim", "compress_rope_theta", "hc_sinkhorn_iters",
-               "hc_eps", "expert_dtype", "attention_bias", "mlp_bias", "n_group", "topk_group", "v_head_dim"});
+               "hc_eps", "attention_bias", "mlp_bias", "n_group", "topk_group", "v_head_dim"});
   Block block;
   block.norm = rms_norm();
   block.feed_forward = e;

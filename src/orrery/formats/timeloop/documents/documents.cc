@@ -5,6 +5,7 @@
 #include "orrery/formats/timeloop/documents/documents.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "orrery/base/numbers/content_hash.h"
@@ -20,40 +21,48 @@ namespace {
 
 using Files = std::vector<std::shared_ptr<const base::SourceFile>>;
 
-// The processed form is read by a parser that takes duplicate keys; Timeloop's front end refuses them.
-bool takes_duplicates(const std::vector<yaml::Node>& documents) {
-  return std::any_of(documents.begin(), documents.end(), [](const yaml::Node& document) {
-    const yaml::Node* architecture = document.find("architecture");
-    return document.find("dumped_by_timeloop_front_end") != nullptr || document.find("architecture_constraints") ||
-           document.find("ERT") || document.find("ART") ||
-           (architecture != nullptr && architecture->find("subtree") != nullptr);
-  });
+// The form of version 0.3 is read by a parser that takes duplicate keys; the front end of 0.4 refuses them.
+bool is_processed(const yaml::Node& document) {
+  const yaml::Node* architecture = document.find("architecture");
+  return document.find("dumped_by_timeloop_front_end") != nullptr || document.find("architecture_constraints") ||
+         (architecture != nullptr && architecture->find("subtree") != nullptr);
+}
+
+// Tables are, whatever stands beside them.
+bool is_table(const yaml::Node& document) {
+  return document.find("ERT") != nullptr || document.find("ART") != nullptr;
+}
+
+// What that parser, yaml-cpp, finds of a key that is given twice.
+void keep_first(yaml::Node& node) {
+  for (yaml::Node& item : node.items) keep_first(item);
+  std::set<std::string> seen;
+  std::erase_if(node.entries,
+                [&](const yaml::Node::Entry& entry) { return !seen.insert(plain_key(entry.key)).second; });
+  for (yaml::Node::Entry& entry : node.entries) keep_first(entry.value);
 }
 
 void append(const base::Diagnostics& from, bool duplicates_are_errors, base::Diagnostics& to) {
-  for (const base::Diagnostic& diagnostic : from.all()) {
-    const bool error =
-        diagnostic.severity == base::Severity::kError || (diagnostic.code == "O0102" && duplicates_are_errors);
-    base::Diagnostic& copy =
-        error ? to.error(diagnostic.code, diagnostic.message) : to.warning(diagnostic.code, diagnostic.message);
-    copy = diagnostic;
-    copy.severity = error ? base::Severity::kError : diagnostic.severity;
-    if (error && diagnostic.code == "O0102") {
-      copy.notes.clear();
-      copy.hint("remove one of them");
+  for (base::Diagnostic diagnostic : from.all()) {
+    if (diagnostic.code == "O0102" && diagnostic.severity != base::Severity::kError) {
+      diagnostic.notes.front() = "the first one counts, as for Timeloop";
+      if (duplicates_are_errors) {
+        diagnostic.severity = base::Severity::kError;
+        diagnostic.notes.clear();
+        diagnostic.hint("remove one of them");
+      }
     }
+    to.add(std::move(diagnostic));
   }
 }
 
 std::vector<yaml::Node> parse_file(const std::shared_ptr<const base::SourceFile>& file, const Parsed& parsed,
                                    const TemplateOptions& templates, Files& included, base::Diagnostics& found) {
-  base::Diagnostics own;
   const auto known = parsed.find(file.get());
-  auto documents = is_template(*file)      ? expand_template(file, templates, included, own)
+  auto documents = is_template(*file)      ? expand_template(file, templates, included, found)
                    : known != parsed.end() ? *known->second
-                                           : parse_plain(file, base::Severity::kWarning, own);
-  if (documents.empty() && !own.has_errors()) own.warning("O0114", "the file is empty", {file, 0, 0, 1});
-  append(own, !takes_duplicates(documents), found);
+                                           : parse_plain(file, base::Severity::kWarning, found);
+  if (documents.empty() && !found.has_errors()) found.warning("O0114", "the file is empty", {file, 0, 0, 1});
   return documents;
 }
 
@@ -77,9 +86,18 @@ Documents Documents::gather(const Files& files, const ReadOptions& options, cons
   base::Diagnostics& found = gathered.diagnostics_;
   const TemplateOptions templates = beside(options.templates, sorted);
   Files read = sorted;
-  for (const auto& file : sorted) {
-    for (yaml::Node& document : parse_file(file, parsed, templates, read, found))
+  std::vector<std::pair<std::vector<yaml::Node>, base::Diagnostics>> texts(sorted.size());
+  bool first_counts = false;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    texts[i].first = parse_file(sorted[i], parsed, templates, read, texts[i].second);
+    first_counts = first_counts || std::any_of(texts[i].first.begin(), texts[i].first.end(), is_processed);
+  }
+  for (auto& [documents, own] : texts) {
+    append(own, !first_counts && std::none_of(documents.begin(), documents.end(), is_table), found);
+    for (yaml::Node& document : documents) {
+      keep_first(document);
       merge_document(std::move(document), gathered.top_, found);
+    }
   }
   found.throw_if_errors();
   for (const base::Override& set : options.overrides) apply_override(gathered.top_, set, options.overrides, found);

@@ -168,6 +168,21 @@ TEST(FirstForm, TheClockOfAnOldDescriptionIsItsLatency) {
   EXPECT_EQ(base::codes_of([&] { read_first_form(replaced(chip, "0.3", "0.4"), "a.yaml"); }), base::Codes{"O0601"});
 }
 
+// As the mapper's own parser finds them, and whichever file of the description they stand in.
+TEST(FirstForm, OfKeysGivenTwiceTheFirstCounts) {
+  const std::string chip =
+      "architecture:\n  version: 0.3\n  subtree:\n  - name: chip\n"
+      "    attributes: {technology: 45nm, latency: 2ns, latency: 7ns}\n"
+      "    local:\n    - {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 16}}\n"
+      "    - {name: MAC, class: intmac, attributes: {datawidth: 16}}\n";
+  const auto problem =
+      source("problem: {shape: cnn-layer, R: 1, S: 1, P: 4, Q: 4, C: 4, K: 4, N: 1, N: 2}\n", "p.yaml");
+  const Specification read = Documents::gather({source(chip, "a.yaml"), problem}, {}).read();
+  EXPECT_DOUBLE_EQ(read.chip->cycle_seconds, 2e-9);
+  EXPECT_TRUE(said(read, "O0102"));
+  EXPECT_EQ(base::codes_of([&] { Documents::gather({problem}, {}); }), base::Codes{"O0102"});
+}
+
 // A folder of results may stand beside the chip's own files.
 TEST(FirstForm, AFlattenedArchitectureGivesWayToTheOneItWasMadeOf) {
   const auto flat = source("architecture: {version: 0.4, local: [{name: a.B, class: SRAM}]}\n", "flat.yaml");
