@@ -37,6 +37,7 @@ namespace {
 
 using base::Count;
 using json::Node;
+using machine::Precision;
 
 constexpr std::pair<std::string_view, int> kTypes[] = {
     {"float64", 64},  {"double", 64},         {"float32", 32},    {"float", 32},
@@ -83,12 +84,15 @@ class QuantisationReader {
       for (const std::string_view key : {"dynamic", "extra_config"}) say_of_exceptions(key);
     } else if (m == "fp8") {
       StoredFormat& format = add(8);
+      format.products = Precision::kFp8;
       format.scale_bits = 32;
       block(format);
       out_.tower = true;
       keep_or_head(keys_.spelled({"modules_to_not_convert", "ignored_layers"}));
     } else if (m == "fbgemm_fp8") {
-      add(8).scale_bits = 32;
+      StoredFormat& format = add(8);
+      format.products = Precision::kFp8;
+      format.scale_bits = 32;
       out_.tower = true;
       keep_or_head("modules_to_not_convert");
     } else if (m == "mxfp4") {
@@ -288,7 +292,9 @@ class QuantisationReader {
     } else if (plain.starts_with("int8") && plain.find("int4") == std::string::npos) {
       add(8).scale_bits = 16;
     } else if (plain.starts_with("float8")) {
-      add(8).scale_bits = 32;
+      StoredFormat& format = add(8);
+      format.scale_bits = 32;
+      if (plain.find("dynamic") != std::string::npos) format.products = Precision::kFp8;
     } else {
       unknown(name.empty() ? "`quantization_config` gives no `quant_type`"
                            : fmt::format("weights of torchao's `{}` are not understood", name.substr(0, 60)));
@@ -306,6 +312,7 @@ class QuantisationReader {
     const std::string algorithm = keys_.text("quant_algo");
     if (algorithm == "FP8") {
       StoredFormat& format = add(8);
+      format.products = Precision::kFp8;
       format.group_out = 0;
       format.module_bits = 64;
     } else if (algorithm == "NVFP4") {
@@ -323,6 +330,7 @@ class QuantisationReader {
     format.group_in = 16;
     format.scale_bits = 8;
     format.module_bits = 64;
+    format.products = Precision::kNvfp4;
   }
 
   void compressed() {
@@ -339,6 +347,15 @@ class QuantisationReader {
       if (weights == nullptr || !weights->is_object()) continue;  // activations alone
       Quantisation::Group group;
       if (!compressed_format(*weights, form + own.text("format"), group.format)) return out_.groups.clear();
+      // Inputs stay as they are, or are quantised to floats, or to whole numbers, of which no rate is known.
+      const Node* inputs = own.value("input_activations");
+      if (inputs == nullptr || !inputs->is_object() ||
+          ConfigKeys(*weights, weights->where, found_).text("type", "int") != "float")
+        group.format.products = Precision::kBf16;
+      else if (group.format.bits == 8)
+        group.format.products = Precision::kFp8;
+      else if (group.format.bits == 4 && group.format.group_in == 16)
+        group.format.products = Precision::kNvfp4;
       bool every = !own.given("targets");
       for (const std::string& target : own.texts("targets")) {
         // Kinds of modules, or names.
