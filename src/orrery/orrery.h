@@ -28,6 +28,8 @@
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/engines/nest/search/search.h"
 #include "orrery/engines/nest/sparse/sparse_design.h"
+#include "orrery/engines/serving/model/evaluate.h"
+#include "orrery/engines/serving/search/optimize.h"
 #include "orrery/verbs/validate/run.h"
 
 namespace orrery {
@@ -202,6 +204,16 @@ cluster::Iteration train(const Model& model, const System& system, const cluster
 // With another opinion on how long an operator takes: machine::MeasuredOperators, or a class of your own.
 cluster::Iteration train(const Model& model, const System& system, const cluster::Plan& plan,
                          const machine::OperatorModel& operators);
+
+// A model as a deployment serves it, steadily: times, throughput, caches, price. Throws InputError (O2070 to O2074) for
+// a deployment or a load that cannot be. One that does not fit, and requests that come too fast, are answers:
+// Service::fits and stable. Some microseconds.
+serving::Service serve(const Model& model, const System& system, const serving::Deployment& deployment,
+                       const serving::Load& load);
+// The best deployment of a space, with proof; where the space names no machines, on as many accelerators of the system
+// as it has. That nothing is within the limits is an answer: Optimum::best is empty.
+serving::Optimum serve(const Model& model, const System& system, serving::Space space, serving::Goal goal,
+                       const serving::Load& load, const serving::ServiceLimits& limits = {});
 
 // A graph of kernels on a system, and how it is run, from DFModel's setup file.
 dataflow::Setup setup_from_file(const std::string& path, const Reading& how = {});

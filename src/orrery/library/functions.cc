@@ -10,6 +10,8 @@
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/engines/nest/search/relaxed/sparse_search.h"
 #include "orrery/engines/nest/sparse/sparse_model.h"
+#include "orrery/engines/serving/model/served_model.h"
+#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/formats/dfmodel/agreement.h"
 #include "orrery/formats/dfmodel/setup_document.h"
 #include "orrery/inputs/layers/estimators.h"
@@ -170,6 +172,27 @@ cluster::Iteration train(const Model& model, const System& system, const cluster
   require_possible(model, system, plan);
   const cluster::Iteration iteration = cluster::evaluate(model.value(), system.value(), plan, operators);
   return finite(iteration, iteration.iteration_s, "train");
+}
+
+serving::Service serve(const Model& model, const System& system, const serving::Deployment& deployment,
+                       const serving::Load& load) {
+  const serving::ServedModel served = serving::served(model.config());
+  base::Diagnostics found;
+  serving::check(served, deployment, found);
+  serving::check(load, found);
+  found.throw_if_errors();
+  const serving::ServedRoofline operators(system.value().accelerator);
+  return serving::evaluate(served, system.value(), deployment, load, operators);
+}
+
+serving::Optimum serve(const Model& model, const System& system, serving::Space space, serving::Goal goal,
+                       const serving::Load& load, const serving::ServiceLimits& limits) {
+  base::Diagnostics found;
+  serving::check(load, found);
+  found.throw_if_errors();
+  const serving::ServedRoofline operators(system.value().accelerator);
+  if (space.machines.empty()) space.machines = {{&system.value(), &operators, system.value().max_gpus}};
+  return serving::optimize(serving::served(model.config()), space, goal, limits, load, base::Budget());
 }
 
 dataflow::Setup setup_from_file(const std::string& path, const Reading& how) {

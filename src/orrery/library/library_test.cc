@@ -341,6 +341,30 @@ ERT:
   EXPECT_EQ(map(chip, longer).evaluation.cycles, 24);
 }
 
+TEST(Library, ServesAModelAndFindsItsBestDeployment) {
+  const Model model = Model::named("llama3.1-70b");
+  const System system = System::named("dgx-h100");
+  serving::Load load;
+  load.prompt = serving::Lengths::constant(2000), load.output = serving::Lengths::constant(200);
+  load.rate = 2;
+  serving::Deployment four, eight, three;
+  four.tp = 4, eight.tp = 8, three.tp = 3;
+  const serving::Service s = serve(model, system, four, load);
+  ASSERT_TRUE(s.fits && s.stable);
+  EXPECT_LT(serve(model, system, eight, load).tpot, s.tpot);
+  EXPECT_FALSE(serve(model, system, {}, load).fits);
+  EXPECT_EQ(base::refused([&] { serve(model, system, three, load); }).at(0).code, "O2072");
+  serving::Space space;
+  space.tp = {1, 2, 4, 8};
+  const serving::Optimum best = serve(model, system, space, serving::Goal::kAccelerators, load);
+  ASSERT_FALSE(best.best.empty());
+  EXPECT_TRUE(best.certificate.optimal);
+  EXPECT_EQ(best.best.front().deployment.tp, 4);
+  EXPECT_EQ(best.best.front().service.tpot, s.tpot);
+  load.rate.reset();
+  EXPECT_EQ(base::refused([&] { serve(model, system, four, load); }).at(0).code, "O2074");
+}
+
 TEST(Library, HasTheVersionOfTheProject) {
   EXPECT_STREQ(version(), "0.1.0");
 }

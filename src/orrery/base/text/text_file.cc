@@ -12,6 +12,7 @@
 
 #include "orrery/base/text/descriptor.h"
 #include "orrery/base/text/file_kind.h"
+#include "orrery/base/text/long_text_file.h"
 
 namespace orrery::base {
 namespace {
@@ -34,10 +35,10 @@ const char* endless_kind(fs::file_type type) {
   }
 }
 
-[[noreturn]] void too_large(const std::string& path, const Location& whole, fs::file_type type) {
+[[noreturn]] void too_large(const std::string& path, const Location& whole, fs::file_type type, std::size_t most) {
   Diagnostics found;
-  Diagnostic& diagnostic = found.error(
-      "O0103", fmt::format("`{}` has more than {} MiB, the most that is read", path, kMostFileBytes >> 20), whole);
+  Diagnostic& diagnostic =
+      found.error("O0103", fmt::format("`{}` has more than {} MiB, the most that is read", path, most >> 20), whole);
   std::error_code error;
   if (const char* kind = endless_kind(type)) {
     diagnostic.note(fmt::format("it is {}, which may never end", kind));
@@ -67,9 +68,7 @@ void check_text(const std::shared_ptr<const SourceFile>& file, const Location& w
   throw InputError(found.all());
 }
 
-}  // namespace
-
-std::shared_ptr<const SourceFile> read_file(const std::string& path) {
+std::shared_ptr<const SourceFile> read(const std::string& path, std::size_t most) {
   auto file = std::make_shared<SourceFile>();
   file->name = path;
   const Location whole{file, 0, 0, 1};
@@ -78,11 +77,21 @@ std::shared_ptr<const SourceFile> read_file(const std::string& path) {
   while (in.append(file->text, kPiece)) {
     if (file->text.find('\0', seen) != std::string::npos) check_text(file, whole);
     seen = file->text.size();
-    if (seen > kMostFileBytes) too_large(path, whole, in.type());
+    if (seen > most) too_large(path, whole, in.type(), most);
   }
   if (errno != 0) unreadable(path, whole);
   check_text(file, whole);
   return file;
+}
+
+}  // namespace
+
+std::shared_ptr<const SourceFile> read_file(const std::string& path) {
+  return read(path, kMostFileBytes);
+}
+
+std::shared_ptr<const SourceFile> read_long_file(const std::string& path) {
+  return read(path, kMostLongFileBytes);
 }
 
 std::optional<std::string> first_bytes(const std::string& path, std::size_t most) {

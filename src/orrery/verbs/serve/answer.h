@@ -42,7 +42,8 @@ struct ServedAnswer {
   bool ended_early = false;
   ServingError expected_error;
   std::optional<ForcedDeployment> forced;
-  std::string launch;  // a command that starts the engine so, of each pool a line
+  std::vector<serving::Found> front;  // with `--front`
+  std::string launch;                 // a command that starts the engine so, of each pool a line
   std::optional<serving::Simulation> simulation;
   std::vector<base::Input> inputs;
   base::Diagnostics warnings;

@@ -1,5 +1,7 @@
 #include "orrery/verbs/serve/json.h"
 
+#include <cmath>
+
 namespace orrery::verbs {
 namespace {
 
@@ -36,6 +38,7 @@ Record<Deployment> plan() {
       {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
       {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
       {"acceptance", "Of a guess.", &D::acceptance},
+      {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
 }
@@ -97,6 +100,11 @@ Record<Listed> other() {
       {"plan", "The deployment.", [](const Listed& f) { return f.found.deployment; }, plan()},
       {"prompts", "With pools: the one that reads prompts; null: one does both.",
        [](const Listed& f) { return f.found.prompts; }, plan()},
+      {"users", "Of all groups, with `--front`; null: as asked.",
+       [](const Listed& f) {
+         const Deployment& d = f.found.deployment;
+         return known(f.found.users * static_cast<double>(d.replicas * d.dp));
+       }},
       {"system", "Its name.", &Listed::system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
@@ -147,6 +155,10 @@ Record<ServedAnswer> question() {
           {"system", "Its name.", &A::system},
           {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
           {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
+          {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
+           [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
+          {"osl_deviation", "The same of answers.",
+           [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
           {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
           {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
           {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
@@ -201,6 +213,13 @@ Record<ServedAnswer> result() {
        [](const A& a) {
          std::vector<Listed> all;
          for (const Found& found : a.best) all.push_back(listed(a, found));
+         return all;
+       },
+       other()},
+      {"front", "With `--front`: what no deployment betters both for a user and for an accelerator, fastest first.",
+       [](const A& a) {
+         std::vector<Listed> all;
+         for (const Found& found : a.front) all.push_back(listed(a, found));
          return all;
        },
        other()},

@@ -46,7 +46,9 @@ std::string vllm(const Deployment& d, const std::string& model, const ServedAnsw
 std::string trtllm(const Deployment& d, const std::string& model) {
   std::string more;
   if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
-  if (d.dp > 1) more += std::string(more.empty() ? "" : ", ") + "enable_attention_dp: true";
+  const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
+  if (d.dp > 1) also("enable_attention_dp: true");
+  if (d.evicts) also("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   return fmt::format(
       "{}trtllm-serve {} --tp_size {} --pp_size {} --ep_size {} --max_batch_size {} --max_num_tokens {} "
       "--kv_cache_free_gpu_memory_fraction {:g}{}",

@@ -13,8 +13,8 @@
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/verbs/serve/json.h"
 #include "orrery/verbs/serve/run.h"
+#include "orrery/verbs/serve/simulated_trace.h"
 #include "orrery/verbs/serve/table.h"
-#include "orrery/verbs/serve/timeline.h"
 
 namespace orrery::verbs {
 namespace {
@@ -54,6 +54,9 @@ void declare_load(CommandLine& line, ServeRequest& request) {
   line.group("Load");
   line.count("--isl", request.isl, "Tokens of a prompt", 1 << 30);
   line.count("--osl", request.osl, "Tokens of an answer", 1 << 30);
+  declare_number(line, "--isl-deviation", "TOKENS", request.isl_deviation,
+                 "Standard deviation of prompts' lengths, which are log-normal around --isl; default: all equal");
+  declare_number(line, "--osl-deviation", "TOKENS", request.osl_deviation, "The same of answers, around --osl");
   declare_number(line, "--concurrency", "USERS", request.concurrency,
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
@@ -146,6 +149,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   line.group("Answer");
   std::optional<base::Count> top, requests;
   line.count("--top", top, "Shapes to list, the best of each; default 1", 1000);
+  line.toggle("--front", request.front,
+              "List what no deployment betters both for a user and for an accelerator, of any number of users");
   line.toggle("--simulate", request.simulate, "Run the engine's schedule of it step by step as well");
   line.choice<serving::Router>("--router", request.router,
                                {{"round-robin", serving::Router::kRoundRobin},

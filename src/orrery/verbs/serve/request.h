@@ -31,8 +31,9 @@ struct ServeRequest {
   std::optional<serving::Deployment> prefill, decode;
   bool pools = false;  // search them, too
   std::optional<base::Count> max_sequences, max_batched_tokens;
-  double memory_share = 0;              // 0: the engine's
-  std::optional<base::Count> isl, osl;  // tokens of prompts and outputs
+  double memory_share = 0;                             // 0: the engine's
+  std::optional<base::Count> isl, osl;                 // tokens of prompts and outputs
+  std::optional<double> isl_deviation, osl_deviation;  // of log-normal lengths; absent: all are equally long
   std::optional<double> concurrency, rate;
   std::string measurements;  // a table of matrix products; empty: the roofline alone
   std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
@@ -49,7 +50,8 @@ struct ServeRequest {
   base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;
-  std::string why;  // "tp=4": a degree to force beside the search; empty: none
+  bool front = false;  // what users get against what accelerators do
+  std::string why;     // "tp=4": a degree to force beside the search; empty: none
   base::Limits limits;
 };
 

@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/base/text/long_text_file.h"
 #include "orrery/base/text/text.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/engines/serving/search/front.h"
 #include "orrery/engines/serving/search/optimize_pools.h"
 #include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
@@ -262,13 +264,19 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   found.throw_if_errors();
   const serving::SearchOptions options{static_cast<std::size_t>(r.top), r.limits.threads};
   serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
-  if (out.timed && simulates(r, out) && optimum.best.empty() && optimum.finished && comes_too_fast(optimum)) {
+  if (out.timed && simulates(r, out) && optimum.best.empty() && optimum.finished && comes_too_fast(optimum) &&
+      !(optimum.most_capacity > *out.load.rate)) {
     take_all_at_once(out);
     optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   }
   out.best = optimum.best;
   out.certificate = optimum.certificate;
   out.ended_early = !optimum.finished;
+  if (r.front) {
+    serving::Front front = serving::front(model, space, out.limits, out.load, budget, r.limits.threads);
+    out.front = std::move(front.points);
+    out.ended_early = out.ended_early || !front.finished;
+  }
   if (r.pools) search_pools(r, model, space, budget, out);
   if (out.best.empty() && out.ended_early)
     out.refused.error("O2077", "no deployment was found in the time, not all were looked at")
@@ -286,7 +294,7 @@ ServedAnswer serve(const ServeRequest& request) {
   ServeRequest r = request;
   ServedAnswer out;
   if (!r.trace.empty()) {
-    const auto text = base::read_file(r.trace);
+    const auto text = base::read_long_file(r.trace);
     out.inputs.push_back(base::file_input(*text));
     out.trace = formats::traces::read_requests(text, out.warnings);
   }

@@ -34,7 +34,7 @@ void require(const ServeRequest& r) {
     missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
     missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
   } else {
-    missing(r.isl || r.osl || r.requests > 0, "a trace or lengths, not both",
+    missing(r.isl || r.osl || r.isl_deviation || r.osl_deviation || r.requests > 0, "a trace or lengths, not both",
             "leave `--isl`, `--osl` and `--requests` out; `--concurrency` replaces the trace's times");
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
@@ -56,6 +56,8 @@ void require(const ServeRequest& r) {
         .error("O2070", fmt::format("a step of {} tokens has no place for {} sequences, one token each",
                                     *r.max_batched_tokens, *r.max_sequences))
         .hint("raise `--max-batched-tokens`, or lower `--max-sequences`");
+  missing(r.front && (!r.gpus || r.prefill), "`--gpus`, and no pools that are given, beside `--front`",
+          "`--gpus 8`: the front is of what is searched among so many");
   if (r.pools) {
     missing(!r.gpus, "`--gpus` beside `--pools`", "`--gpus 16`: pools are searched among so many accelerators");
     missing(r.replicas || !r.why.empty() || r.prefill || r.decode,
@@ -79,6 +81,10 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
   if (trace.empty()) {
     out.prompt = serving::Lengths::constant(*r.isl);
     out.output = serving::Lengths::constant(*r.osl);
+    const auto spread = [](const std::optional<double>& deviation, serving::Lengths& lengths) {
+      if (deviation) lengths.kind = serving::Lengths::Kind::kLogNormal, lengths.deviation = *deviation;
+    };
+    spread(r.isl_deviation, out.prompt), spread(r.osl_deviation, out.output);
   } else {
     out.prompt.kind = out.output.kind = serving::Lengths::Kind::kEmpirical;
     for (const serving::Request& request : trace) {

@@ -72,6 +72,18 @@ std::string list(const ServedAnswer& answer) {
   return text(table);
 }
 
+std::string front(const ServedAnswer& answer) {
+  Table table;
+  table.header = {"tokens/s of a user", "of an accelerator", "users", "deployment"};
+  table.left_columns = {3};
+  for (const Found& point : answer.front)
+    table.rows.push_back(
+        {fmt::format("{:.4g}", 1 / point.service.tpot), fmt::format("{:.4g}", point.service.per_accelerator),
+         fmt::format("{:g}", point.users * static_cast<double>(point.deployment.replicas * point.deployment.dp)),
+         plan(point.deployment) + (answer.systems.size() > 1 ? " on " + answer.systems[point.machine] : "")});
+  return text(table);
+}
+
 }  // namespace
 
 // What a forced degree costs.
@@ -163,6 +175,7 @@ std::string serve_table(const ServedAnswer& a) {
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));
   if (a.forced) out += "\n" + why(*a.forced, a.first());
+  if (!a.front.empty()) out += "\nwhat no deployment betters for users and accelerators\n" + front(a);
   if (a.best.size() > 1) out += "\nthe best of each shape\n" + list(a);
   return out;
 }

@@ -37,7 +37,7 @@ TEST_F(ServedRuns, TimesAndThroughputsAreAsNearAsTheDocumentSays) {
   for (const ServedSet& set : sets()) {
     if (set.name == "aiconfigurator") {
       EXPECT_LT(set.held_out[0].median_absolute, 0.13);
-      EXPECT_LT(set.held_out[1].median_absolute, 0.33);
+      EXPECT_LT(set.held_out[1].median_absolute, 0.3);
     }
     if (set.name.starts_with("tensorrt_llm")) {
       EXPECT_LT(set.held_out[2].median_absolute, 0.2) << set.name;

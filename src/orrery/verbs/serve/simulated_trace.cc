@@ -1,4 +1,4 @@
-#include "orrery/verbs/serve/timeline.h"
+#include "orrery/verbs/serve/simulated_trace.h"
 
 #include <algorithm>
 #include <array>
