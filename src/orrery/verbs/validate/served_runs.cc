@@ -212,7 +212,7 @@ struct KindErrors {
 };
 
 // Two of three are no larger.
-double two_thirds(std::vector<double> errors) {
+double share_of_most(std::vector<double> errors) {
   if (errors.empty()) return 0;
   std::sort(errors.begin(), errors.end());
   return errors[(2 * errors.size() + 2) / 3 - 1];
@@ -247,7 +247,8 @@ std::vector<ServedKindError> served_kinds(const std::vector<ServedSet>& sets) {
   std::vector<ServedKindError> out;
   for (auto& [name, errors] : by_kind) {
     errors.of.runs = errors.all.size();
-    errors.of.share = std::max(two_thirds(errors.own), two_thirds(errors.all));
+    errors.of.share = share_of_most(errors.all);
+    if (errors.own.size() >= kLeastRuns) errors.of.share = std::max(errors.of.share, share_of_most(errors.own));
     out.push_back(errors.of);
   }
   return out;
