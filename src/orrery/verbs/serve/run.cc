@@ -256,7 +256,7 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
       found
           .error("O2070",
                  fmt::format("`{}` does not compute in {}", accelerator.name, machine::name(space.base.precision)))
-          .hint("take another `--precision`");
+          .hint("take another `--precision`; `--weights` alone stores them in few bits and multiplies in 16");
     if (out.goal == serving::Goal::kUsdPerMillionTokens && !(machine.system->price_per_gpu_hour > 0))
       found.error("O2070", fmt::format("the price of `{}` is not known", machine.system->name))
           .hint("take another `--goal`, or a system's file with a price");
@@ -315,10 +315,17 @@ ServedAnswer serve(const ServeRequest& request) {
   const std::vector<serving::Machine> machines = systems.machines(r);
   choose_weights(file.weights, machines, model, r, out);
   systems.warn_of_chips(r, out.warnings);
-  if (r.prefill)
-    serve_by_pools(r, model, machines.front(), out);
-  else
-    search(r, model, machines, budget, out);
+  try {
+    if (r.prefill)
+      serve_by_pools(r, model, machines.front(), out);
+    else
+      search(r, model, machines, budget, out);
+  } catch (base::InputError& error) {
+    // Why such weights do not fit may be that they are not the file's.
+    for (const base::Diagnostic& warning : out.warnings.all())
+      if (warning.code == "O2085") error.diagnostics.push_back(warning);
+    throw;
+  }
   if (out.best.empty()) return out;
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
