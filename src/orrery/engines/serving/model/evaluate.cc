@@ -16,6 +16,10 @@
 // equally long all have theirs read, one step after the other, before the first of them goes on, and so they stay
 // together: u / g steps read prompts beside the O - 1 that decode, be that none.
 //
+// Whole prompts share a step in the end, as those that are cut move their users a step back. A user's next request
+// comes `late_steps` after its last token (deployment.cc); groups that ended one step apart so wait for each other's
+// prompts.
+//
 // A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
 // waited for half of those prompts.
 //
