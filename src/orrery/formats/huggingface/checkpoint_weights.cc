@@ -35,7 +35,7 @@ using Names = std::vector<std::string>;
 struct Matrix {
   Count in = 0, out = 0, copies = 1;
   Names names;
-  bool router = false, expert = false;
+  bool router = false, expert = false, mixer = false;
 };
 
 Names each(std::initializer_list<const char*> rooms, const std::vector<const char*>& names) {
@@ -118,6 +118,7 @@ std::vector<Matrix> matrices(const Block& block, Count width, bool beside) {
           known == std::end(kOfRecurrences) ? std::vector{p.name.c_str()} : known->second;
       out.push_back({p.in, p.out, p.copies, each({"mixer", "mamba", "linear_attn", "self_attn", "conv"}, called)});
     }
+  for (Matrix& matrix : out) matrix.mixer = true;
   if (const auto* f = std::get_if<workload::FeedForward>(&block.feed_forward)) {
     add_network(
         out, *f, width, 1,
@@ -177,13 +178,14 @@ class Storing {
 
   void run(StoredWeights& out, base::Diagnostics& found) {
     out_ = &out;
+    out.kinds.resize(model_.decoder().kinds.size());
     for (const Stack& stack : model_.stacks) store(stack, false);
     for (const Stack& tower : model_.towers) store(tower, true);
     if (const workload::Head& head = model_.head; !head.tied && head.outputs > 0) {
       const Count width = head.width > 0 ? head.width : model_.decoder().width;
       const ModuleName name = {false, std::nullopt, {"lm_head", "embed_out", "output"}};
       const bool stays = kept(name, any_layer_);
-      convert({width, head.outputs, 1, name.names}, name, quantisation_.head && !stays, 1);
+      convert({width, head.outputs, 1, name.names}, name, quantisation_.head && !stays, 1, &out.head);
     }
     report(found);
   }
@@ -225,12 +227,19 @@ class Storing {
 
   void store(const Stack& stack, const Block& block, bool tower, Count layer, const std::vector<std::size_t>& patterns,
              Count layers) {
+    const bool decodes = &stack == &model_.decoder();
+    StoredKind* kind = decodes ? &out_->kinds[static_cast<std::size_t>(&block - stack.kinds.data())] : nullptr;
     for (const Matrix& matrix : matrices(block, stack.width, model_.family.starts_with("gemma4"))) {
       const ModuleName name = {tower, layer, matrix.names};
       const bool stays = kept(name, patterns);  // every pattern is told that it was of use
       const bool may = (!tower || quantisation_.tower) && (!matrix.router || quantisation_.routers) &&
                        (matrix.expert || !quantisation_.experts_only);
-      convert(matrix, name, may && !stays, layers);
+      StoredPart* part = kind == nullptr ? nullptr
+                         : matrix.expert ? &kind->experts
+                         : matrix.router ? &kind->router
+                         : matrix.mixer  ? &kind->mixer
+                                         : &kind->network;
+      convert(matrix, name, may && !stays, layers, part);
     }
   }
 
@@ -261,7 +270,7 @@ class Storing {
     return format;
   }
 
-  void convert(const Matrix& matrix, const ModuleName& name, bool converted, Count layers) {
+  void convert(const Matrix& matrix, const ModuleName& name, bool converted, Count layers, StoredPart* part = nullptr) {
     if (!converted) return;
     const StoredFormat* format = format_of(name);
     if (format == nullptr || matrix.in < 1 || matrix.out < 1) return;
@@ -271,10 +280,18 @@ class Storing {
     const double groups = static_cast<double>(groups_of(matrix.in, format->group_in)) *
                           static_cast<double>(groups_of(matrix.out, format->group_out));
     out_->converted = checked_add(out_->converted, weights);
-    out_->scale_bytes +=
+    const double scales =
         static_cast<double>(copies) *
         (groups * format->scale_bits + static_cast<double>(matrix.in) * format->input_bits + format->module_bits) / 8;
-    out_->bytes += static_cast<double>(weights) * format->bits / 8;
+    const double bytes = static_cast<double>(weights) * format->bits / 8;
+    out_->scale_bytes += scales;
+    out_->bytes += bytes;
+    if (part != nullptr) {
+      part->weights += weights;
+      part->bytes += bytes + scales;
+      if (machine::bytes_per_element(format->products) > machine::bytes_per_element(part->products))
+        part->products = format->products;
+    }
     by_bits_[format->bits] += static_cast<double>(weights);
     for (const auto& [bits, count] : by_bits_)
       if (count >= by_bits_[out_->bits]) out_->bits = bits;

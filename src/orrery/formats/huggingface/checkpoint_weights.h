@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/numbers/count.h"
@@ -10,14 +11,28 @@
 
 namespace orrery::formats::huggingface {
 
+// Of some matrices, those that are converted.
+struct StoredPart {
+  base::Count weights = 0;
+  double bytes = 0;                                          // scales among them
+  machine::Precision products = machine::Precision::kNvfp4;  // the widest of their formats
+};
+
+// Of all layers of a kind.
+struct StoredKind {
+  StoredPart mixer, network, router, experts;
+};
+
 struct StoredWeights {
-  int plain_bits = 16;        // of what is not converted
-  bool stated = false;        // false: the file says no width, and 16 bits are taken
-  int bits = 16;              // of most weights
-  std::string method;         // of quantisation; empty: none
-  base::Count converted = 0;  // parameters in fewer bits, scales not among them
-  double scale_bytes = 0;     // scales, zeros and orders beside them
-  double bytes = 0;           // of all parameters, `scale_bytes` among them
+  int plain_bits = 16;            // of what is not converted
+  bool stated = false;            // false: the file says no width, and 16 bits are taken
+  int bits = 16;                  // of most weights
+  std::string method;             // of quantisation; empty: none
+  base::Count converted = 0;      // parameters in fewer bits, scales not among them
+  double scale_bytes = 0;         // scales, zeros and orders beside them
+  double bytes = 0;               // of all parameters, `scale_bytes` among them
+  std::vector<StoredKind> kinds;  // as the decoder's; none: nothing is converted
+  StoredPart head;
 };
 
 // Finds names in the list of unconverted modules that name nothing (O0926). Throws base::OverflowError.

@@ -41,6 +41,7 @@ namespace {
 
 using base::Count;
 using json::Node;
+using machine::Precision;
 
 constexpr std::pair<std::string_view, int> kTypes[] = {
     {"float64", 64},  {"double", 64},         {"float32", 32},    {"float", 32},
@@ -88,13 +89,16 @@ class QuantisationReader {
       for (const std::string_view key : {"dynamic", "extra_config"}) say_of_exceptions(key);
     } else if (m == "fp8") {
       StoredFormat& format = add(8);
+      format.products = Precision::kFp8;
       format.scale_bits = 32;
       block(format);
       out_.tower = true;
       experts_apart();
       keep_or_head(keys_.spelled({"modules_to_not_convert", "ignored_layers"}));
     } else if (m == "fbgemm_fp8") {
-      add(8).scale_bits = 32;
+      StoredFormat& format = add(8);
+      format.products = Precision::kFp8;
+      format.scale_bits = 32;
       out_.tower = true;
       keep_or_head("modules_to_not_convert");
     } else if (m == "mxfp4") {
@@ -300,7 +304,9 @@ class QuantisationReader {
     } else if (plain.starts_with("int8") && plain.find("int4") == std::string::npos) {
       add(8).scale_bits = 16;
     } else if (plain.starts_with("float8")) {
-      add(8).scale_bits = 32;
+      StoredFormat& format = add(8);
+      format.scale_bits = 32;
+      if (plain.find("dynamic") != std::string::npos) format.products = Precision::kFp8;
     } else {
       unknown(name.empty() ? "`quantization_config` gives no `quant_type`"
                            : fmt::format("weights of torchao's `{}` are not understood", name.substr(0, 60)));
@@ -341,14 +347,14 @@ class QuantisationReader {
   // By the names that `hf_quant_config.json` has for them; nothing where it is not known, which is said.
   std::optional<StoredFormat> modelopt_format(const std::string& algorithm) {
     static const std::pair<std::string_view, StoredFormat> kFormats[] = {
-        {"FP8", {8, 0, 0, 0, 0, 64}},
-        {"FP8_PER_CHANNEL_PER_TOKEN", {8, 0, 1, 32}},
-        {"FP8_PB_WO", {8, 128, 128, 32}},
-        {"NVFP4", {4, 16, 1, 8, 0, 64}},
+        {"FP8", {8, 0, 0, 0, 0, 64, Precision::kFp8}},
+        {"FP8_PER_CHANNEL_PER_TOKEN", {8, 0, 1, 32, 0, 0, Precision::kFp8}},
+        {"FP8_PB_WO", {8, 128, 128, 32, 0, 0, Precision::kFp8}},
+        {"NVFP4", {4, 16, 1, 8, 0, 64, Precision::kNvfp4}},
         {"W4A16_NVFP4", {4, 16, 1, 8, 0, 32}},  // inputs have no scale
         {"MXFP4", {4, 32, 1, 8}},
         {"W4A8_MXFP4_FP8", {4, 32, 1, 8}},
-        {"MXFP8", {8, 32, 1, 8}}};
+        {"MXFP8", {8, 32, 1, 8, 0, 0, Precision::kMxfp8}}};
     for (const auto& [name, format] : kFormats)
       if (name == algorithm) return format;
     unknown(fmt::format("weights of modelopt's `{}` are not understood", algorithm.substr(0, 60)));
@@ -417,6 +423,15 @@ class QuantisationReader {
       if (weights == nullptr || !weights->is_object()) continue;  // activations alone
       Quantisation::Group group;
       if (!compressed_format(*weights, form + own.text("format"), group.format)) return out_.groups.clear();
+      // Inputs stay as they are, or are quantised to floats, or to whole numbers, of which no rate is known.
+      const Node* inputs = own.value("input_activations");
+      if (inputs == nullptr || !inputs->is_object() ||
+          ConfigKeys(*weights, weights->where, found_).text("type", "int") != "float")
+        group.format.products = Precision::kBf16;
+      else if (group.format.bits == 8)
+        group.format.products = Precision::kFp8;
+      else if (group.format.bits == 4 && group.format.group_in == 16)
+        group.format.products = Precision::kNvfp4;
       bool every = !own.given("targets");
       for (const std::string& target : own.texts("targets")) {
         // Kinds of modules, or names.

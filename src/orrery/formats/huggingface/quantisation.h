@@ -9,6 +9,7 @@
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/numbers/count.h"
+#include "orrery/describe/machine/operator.h"
 #include "orrery/formats/huggingface/module_names.h"
 #include "orrery/formats/json/json_document.h"
 
@@ -21,6 +22,8 @@ struct StoredFormat {
   double scale_bits = 0;                    // of a group: the scale, and where zero lies
   double input_bits = 0;                    // of an input: GPTQ's order of them
   double module_bits = 0;                   // of a matrix
+  // That engines multiply it in where the chip can; 16 bits: weights are widened first.
+  machine::Precision products = machine::Precision::kBf16;
 };
 
 struct Quantisation {

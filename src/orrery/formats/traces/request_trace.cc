@@ -25,11 +25,12 @@ constexpr double kMostContent = 0x1p40;
 // How one kind of trace names what is needed.
 struct Dialect {
   std::string_view time, prompt, output;
-  double nanoseconds = 1e9;  // of a unit of time; 0: dates
+  double nanoseconds = 1e9;  // of a unit of time; 0: dates. No name of a time: there is none
 };
-constexpr std::array<Dialect, 3> kTables = {{{"TIMESTAMP", "ContextTokens", "GeneratedTokens", 0},
+constexpr std::array<Dialect, 4> kTables = {{{"TIMESTAMP", "ContextTokens", "GeneratedTokens", 0},
                                              {"Timestamp", "Request tokens", "Response tokens"},
-                                             {"arrived_at", "num_prefill_tokens", "num_decode_tokens"}}};
+                                             {"arrived_at", "num_prefill_tokens", "num_decode_tokens"},
+                                             {"", "num_prefill_tokens", "num_decode_tokens"}}};
 constexpr std::array<Dialect, 3> kLines = {{{"timestamp", "input_length", "output_length", 1e6},
                                             {"arrival_time", "input_toks", "output_toks"},
                                             {"arrival_time_ns", "input_toks", "output_toks", 1}}};
@@ -73,10 +74,10 @@ class Reader {
     found_.throw_if_errors();
     if (out_.empty()) base::fail("O2079", "the trace has no requests", {file_, 1, 1, 1});
     if (failures_ > 0)
-      warnings_.warning(
-          "O2079",
-          fmt::format("{} request{} without an answer left out", failures_, base::plural(failures_, " is", "s are")),
-          {file_, 0, 0, 1});
+      warnings_.warning("O2079",
+                        fmt::format("{} request{} without a prompt or an answer left out", failures_,
+                                    base::plural(failures_, " is", "s are")),
+                        {file_, 0, 0, 1});
     return std::move(out_);
   }
 
@@ -113,13 +114,16 @@ class Reader {
           return static_cast<std::size_t>(std::find(row.begin(), row.end(), name) - row.begin());
         };
         for (const Dialect& d : kTables)
-          if (std::max({column(d.time), column(d.prompt), column(d.output)}) < row.size()) dialect = &d;
+          if (dialect == nullptr && (d.time.empty() || column(d.time) < row.size()) &&
+              std::max(column(d.prompt), column(d.output)) < row.size())
+            dialect = &d;
         if (dialect == nullptr) refuse_kind(file_);
         at = {column(dialect->time), column(dialect->prompt), column(dialect->output)};
         continue;
       }
       std::array<std::optional<double>, 3> values;
-      for (std::size_t v = 0; v < 3; ++v) {
+      if (dialect->time.empty()) values[0] = 0;
+      for (std::size_t v = dialect->time.empty() ? 1 : 0; v < 3; ++v) {
         if (at[v] >= row.size()) continue;
         values[v] = v == 0 && dialect->nanoseconds == 0 ? date(row[at[v]]) : base::parse_finite(row[at[v]]);
       }
@@ -181,7 +185,7 @@ class Reader {
       return;
     }
     before_ = time;
-    if (output == 0) {
+    if (prompt == 0 || output == 0) {
       ++failures_;
       return;
     }

@@ -13,12 +13,13 @@ namespace orrery::formats::traces {
 //
 //   Azure         TIMESTAMP (a date and time), ContextTokens, GeneratedTokens
 //   BurstGPT      Timestamp (s), Request tokens, Response tokens
-//   Vidur         arrived_at (s), num_prefill_tokens, num_decode_tokens
+//   Vidur         arrived_at (s), num_prefill_tokens, num_decode_tokens; of lengths alone no times, all are 0
 //   Mooncake      timestamp (ms), input_length, output_length, hash_ids of 512 tokens each
 //   LLMServingSim arrival_time (s) or arrival_time_ns, input_toks, output_toks
 //
-// Times are from the first request on. Requests without an answer (failures) are left out, with a warning (O2079).
-// Throws InputError: O2079 for a file that is none of these, what is missing, and times that are negative or go back.
+// Times are from the first request on. Requests without a prompt or an answer (failures) are left out, with a warning
+// (O2079). Throws InputError: O2079 for a file that is none of these, what is missing, and times that are negative or
+// go back.
 std::vector<serving::Request> read_requests(const std::shared_ptr<const base::SourceFile>& file,
                                             base::Diagnostics& warnings);
 

@@ -29,9 +29,12 @@ struct ForcedDeployment {
 
 struct ServedAnswer {
   std::string model, system;         // the system of the best
+  std::string weights;               // what they are stored in
+  bool as_published = false;         // the weights are in few bits, as the model's file has them
   std::vector<std::string> systems;  // that were asked for, as Found::machine counts them
   serving::Load load;
   std::vector<serving::Request> trace;  // empty: none was given
+  bool timed = false;                   // requests come at its times
   serving::ServiceLimits limits;
   serving::Goal goal = serving::Goal::kTokensPerAccelerator;
   std::vector<serving::Found> best;  // at least one
@@ -47,6 +50,10 @@ struct ServedAnswer {
   base::Diagnostics refused;  // why the answer is no; then `best` is empty
 
   const serving::Found& first() const { return best.front(); }
+  // What requests that come at a trace's times get is what its simulation says, where there is one: the closed form
+  // knows no bursts.
+  bool is_simulated() const { return timed && simulation; }
+  serving::Service service() const;
   const std::optional<serving::Deployment>& prompts() const { return first().prompts; }
   // What waits depends on longer bursts than the closed form knows.
   bool is_crowded() const { return load.rate && *load.rate > 0.9 * first().service.capacity; }

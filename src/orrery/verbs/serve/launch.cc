@@ -19,19 +19,25 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// A config.json stands beside its checkpoint; the catalogue has none.
+// A file that is called config.json stands beside its checkpoint; the catalogue has none.
 std::string checkpoint(const std::string& asked) {
   const std::size_t slash = asked.rfind('/');
-  if (slash == std::string::npos || slash == 0) return "MODEL";
+  if (slash == std::string::npos || slash == 0 || asked.substr(slash) != "/config.json") return "MODEL";
   return quoted(asked.substr(0, slash));
 }
 
-std::string vllm(const Deployment& d, const std::string& model) {
+// vLLM and SGLang convert a 16-bit checkpoint as they load it.
+bool converts(const Deployment& d, const ServedAnswer& answer) {
+  return d.precision == Precision::kFp8 && answer.weights == "fp8" && !answer.as_published &&
+         d.engine != Engine::kTensorRtLlm;
+}
+
+std::string vllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
   return fmt::format(
       "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{} "
       "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
       model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "",
-      d.precision == Precision::kFp8 ? " --quantization fp8" : "",
+      converts(d, answer) ? " --quantization fp8" : "",
       d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "", d.max_sequences, d.max_batched_tokens,
       d.memory_share);
 }
@@ -51,22 +57,22 @@ std::string trtllm(const Deployment& d, const std::string& model) {
 }
 
 // Its tensor ranks are all of a stage; groups of attention divide them.
-std::string sglang(const Deployment& d, const std::string& model) {
+std::string sglang(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
   return fmt::format(
       "python -m sglang.launch_server --model-path {} --tp-size {} --pp-size {}{} --ep-size {}{}{} "
       "--max-running-requests {} --chunked-prefill-size {} --mem-fraction-static {:g}",
       model, d.tp * d.dp, d.pp, d.dp > 1 ? fmt::format(" --dp-size {} --enable-dp-attention", d.dp) : "", d.ep,
-      d.precision == Precision::kFp8 ? " --quantization fp8" : "",
+      converts(d, answer) ? " --quantization fp8" : "",
       d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8_e4m3" : "", d.max_sequences * d.dp,
       d.max_batched_tokens * d.dp, d.memory_share);
 }
 
 // What no option says.
 std::string note(const Deployment& d, const std::string& model, const ServedAnswer& answer, const char* pool) {
-  const bool quantized = d.precision == Precision::kFp8 && d.engine != Engine::kTensorRtLlm;
+  const bool quantized = converts(d, answer);
   std::string out;
   if (model == "MODEL" || !quantized) out = fmt::format("{}: a checkpoint of {}", model, answer.model);
-  if (!quantized) out += fmt::format(" in {}", machine::name(d.precision));
+  if (!quantized) out += fmt::format(" in {}", answer.weights);
   if (d.cache_precision != Precision::kBf16 && d.cache_precision != Precision::kFp8)
     out += fmt::format("; keys and values in {}, which no option says", machine::name(d.cache_precision));
   if (d.drafted > 0)
@@ -79,9 +85,9 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
 std::string command(const Deployment& of, const std::string& asked, const ServedAnswer& answer, const char* pool) {
   const Deployment d = serving::completed(of);
   const std::string model = checkpoint(asked);
-  const std::string start = d.engine == Engine::kVllm          ? vllm(d, model)
+  const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, answer)
                             : d.engine == Engine::kTensorRtLlm ? trtllm(d, model)
-                                                               : sglang(d, model);
+                                                               : sglang(d, model, answer);
   return start + note(d, model, answer, pool);
 }
 

@@ -87,7 +87,18 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
                                 {"trtllm", serving::Engine::kTensorRtLlm},
                                 {"sglang", serving::Engine::kSglang}},
                                "vllm (default), trtllm, sglang");
-  line.choice("--precision", request.precision, cluster::precisions(), "Of weights and products; default bf16");
+  line.choice("--precision", request.precision, cluster::precisions(),
+              "Of products, and of weights that nothing else is said of; default the file's, else bf16");
+  line.choice<StoredAs>(
+      "--weights", request.weights,
+      {{"bf16", StoredAs::kBf16},
+       {"fp8", StoredAs::kFp8},
+       {"mxfp4", StoredAs::kMxfp4},
+       {"nvfp4", StoredAs::kNvfp4},
+       {"int4", StoredAs::kInt4},
+       {"awq", StoredAs::kInt4},
+       {"gptq", StoredAs::kInt4}},
+      "How weights are stored: bf16, fp8, mxfp4, nvfp4, int4 (awq, gptq); default as the file has them");
   line.choice("--kv-dtype", request.cache_precision, cluster::precisions(), "Of keys and values; default bf16");
   line.count("--tp", request.tp, "Tensor-parallel degree", 1024);
   line.count("--pp", request.pp, "Pipeline stages", 1024);

@@ -13,6 +13,9 @@
 
 namespace orrery::verbs {
 
+// What weights are stored in, whatever they are multiplied in.
+enum class StoredAs { kBf16, kFp8, kMxfp4, kNvfp4, kInt4 };
+
 struct ServeRequest {
   std::string model, system;         // catalogue names or paths; of systems several, with commas between
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
@@ -20,6 +23,7 @@ struct ServeRequest {
   std::optional<base::Count> gpus;   // accelerators that may be taken
   std::optional<serving::Engine> engine;
   std::optional<machine::Precision> precision, cache_precision;
+  std::optional<StoredAs> weights;  // absent: as the file has them, or the precision
   std::optional<base::Count> tp, pp, ep, dp, replicas;
   std::optional<base::Count> speculate;  // tokens that a step guesses
   std::optional<double> acceptance;      // of a guess

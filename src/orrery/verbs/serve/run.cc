@@ -27,6 +27,7 @@
 #include "orrery/verbs/serve/served_question.h"
 #include "orrery/verbs/serve/served_refusal.h"
 #include "orrery/verbs/serve/served_simulation.h"
+#include "orrery/verbs/serve/served_weights.h"
 
 namespace orrery::verbs {
 namespace {
@@ -54,9 +55,6 @@ class Systems {
       const machine::Accelerator& seen = reading.system.accelerator;
       nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
       operators_.back() = &products_.emplace_back(*nests_.back());
-      warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(base_of(r).precision)),
-                    "weights have", "timed", "take a `--precision` of the same width, or another `datawidth`",
-                    out.warnings);
     }
     if (r.measurements.empty()) return;
     const auto file = base::read_file(r.measurements);
@@ -66,6 +64,14 @@ class Systems {
       measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
       operators = &measured_.back();
     }
+  }
+
+  // `r` has a precision.
+  void warn_of_chips(const ServeRequest& r, base::Diagnostics& warnings) const {
+    for (const SystemReading& reading : readings_)
+      if (reading.chip != nullptr)
+        warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(*r.precision)), "weights have",
+                      "timed", "take a `--precision` of the same width, or another `datawidth`", warnings);
   }
 
   bool maps() const { return !nests_.empty(); }
@@ -95,10 +101,13 @@ ServingError error_of(const std::string& catalogue, const serving::ServedModel& 
     return served_share(kinds, kind, figure, answer.load.prompt.average(), answer.load.output.average());
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
-  const bool guesses = answer.first().deployment.drafted > 0;
-  const double wider = guesses || answer.prompts() ? 2 : 1;
+  const bool guesses = answer.first().deployment.drafted > 0, narrow = widens(model, answer.first().deployment);
+  const double wider = guesses || narrow || answer.prompts() ? 2 : 1;
   return {wider * tpot.share, wider * ttft.share, wider * share(ServedFigure::kThroughput).share,
-          tpot.alike && ttft.alike && wider == 1, tpot.of + (guesses ? ", without guesses" : "")};
+          tpot.alike && ttft.alike && wider == 1,
+          tpot.of + (guesses  ? ", without guesses"
+                     : narrow ? ", weights as wide as products"
+                              : "")};
 }
 
 // The best deployment with a choice, or why there is none.
@@ -138,6 +147,22 @@ void warn_of_queue(ServedAnswer& out) {
                              "bursts, of which the time to the first token is a rough mean",
                              share * 100))
         .hint("`--simulate` has their waiting");
+}
+
+// Measured runs were of steady loads; where nothing simulates the trace's bursts, nobody knows what they do.
+void say_of_bursts(ServedAnswer& out) {
+  ServingError& e = out.expected_error;
+  e.measured = false;
+  if (out.simulation)
+    e.tpot *= 2, e.ttft *= 2, e.throughput *= 2, e.of += ", of steady loads";
+  else
+    out.warnings
+        .warning("O2078", "the trace is not simulated: its bursts are not in the answer, and its errors not in theirs")
+        .hint("leave `--prefix-hit` out, or allow more `--time-limit`");
+  const serving::Service got = out.service();
+  if ((out.limits.ttft && got.ttft.mean > *out.limits.ttft) || (out.limits.tpot && got.tpot > *out.limits.tpot))
+    out.warnings.warning("O2077", "the closed form is within the limits, the trace's bursts are not: it chose too few")
+        .hint("allow more accelerators (`--replicas`), or lower the limits until the simulation is within yours");
 }
 
 // Two pools, as they are.
@@ -201,11 +226,16 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   if (!out.best.empty()) proof.close(out.first().value, optimal ? out.first().value : proof.lower_bound);
 }
 
+// Requests at times of their own are simulated without being asked: the closed form knows their mean rate alone.
+bool simulates(const ServeRequest& r, const ServedAnswer& out) {
+  return r.simulate || (out.timed && r.prefix_hit == 0);
+}
+
 // A trace ends: what comes faster than it is served waits, and is served in the end.
 void take_all_at_once(ServedAnswer& out) {
   out.warnings
-      .warning("O2078", fmt::format("requests come at {:.4g} a second, faster than they can be served: the figures are "
-                                    "those of all {} at once, the simulation has their times",
+      .warning("O2078", fmt::format("requests come at {:.4g} a second, faster than they can be served: they wait until "
+                                    "the trace of {} ends",
                                     *out.load.rate, out.trace.size()))
       .hint("allow more accelerators (`--gpus`, `--replicas`)");
   out.load.rate.reset();
@@ -226,7 +256,7 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
       found
           .error("O2070",
                  fmt::format("`{}` does not compute in {}", accelerator.name, machine::name(space.base.precision)))
-          .hint("take another `--precision`");
+          .hint("take another `--precision`; `--weights` alone stores them in few bits and multiplies in 16");
     if (out.goal == serving::Goal::kUsdPerMillionTokens && !(machine.system->price_per_gpu_hour > 0))
       found.error("O2070", fmt::format("the price of `{}` is not known", machine.system->name))
           .hint("take another `--goal`, or a system's file with a price");
@@ -234,8 +264,8 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   found.throw_if_errors();
   const serving::SearchOptions options{static_cast<std::size_t>(r.top), r.limits.threads};
   serving::Optimum optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
-  if (r.simulate && out.load.rate && !out.trace.empty() && optimum.best.empty() && optimum.finished &&
-      comes_too_fast(optimum) && !(optimum.most_capacity > *out.load.rate)) {
+  if (out.timed && simulates(r, out) && optimum.best.empty() && optimum.finished && comes_too_fast(optimum) &&
+      !(optimum.most_capacity > *out.load.rate)) {
     take_all_at_once(out);
     optimum = optimize(model, space, out.goal, out.limits, out.load, budget, options);
   }
@@ -259,8 +289,9 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
 
 }  // namespace
 
-ServedAnswer serve(const ServeRequest& r) {
-  require(r);
+ServedAnswer serve(const ServeRequest& request) {
+  require(request);
+  ServeRequest r = request;
   ServedAnswer out;
   if (!r.trace.empty()) {
     const auto text = base::read_long_file(r.trace);
@@ -268,6 +299,7 @@ ServedAnswer serve(const ServeRequest& r) {
     out.trace = formats::traces::read_requests(text, out.warnings);
   }
   out.load = load_of(r, out.trace);
+  out.timed = !out.trace.empty() && !r.concurrency && !r.rate;
   const std::string catalogue = catalogue_directory();
   const ModelFile file = load_model(catalogue, r.model, {r.ignored, formats::huggingface::Outside::kPassed, r.like});
   out.warnings.append(file.diagnostics);
@@ -275,16 +307,25 @@ ServedAnswer serve(const ServeRequest& r) {
   out.inputs.insert(out.inputs.end(), file.ignored.begin(), file.ignored.end());
   const Systems systems(r, catalogue, out);
   std::sort(out.inputs.begin(), out.inputs.end());
-  const serving::ServedModel model = serving::served(file.transformer);
+  serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
   out.goal = r.goal.value_or(r.rate ? serving::Goal::kAccelerators : serving::Goal::kTokensPerAccelerator);
   warn_of_length(model, out);
   const base::Budget budget(r.limits);
   const std::vector<serving::Machine> machines = systems.machines(r);
-  if (r.prefill)
-    serve_by_pools(r, model, machines.front(), out);
-  else
-    search(r, model, machines, budget, out);
+  choose_weights(file.weights, machines, model, r, out);
+  systems.warn_of_chips(r, out.warnings);
+  try {
+    if (r.prefill)
+      serve_by_pools(r, model, machines.front(), out);
+    else
+      search(r, model, machines, budget, out);
+  } catch (base::InputError& error) {
+    // Why such weights do not fit may be that they are not the file's.
+    for (const base::Diagnostic& warning : out.warnings.all())
+      if (warning.code == "O2085") error.diagnostics.push_back(warning);
+    throw;
+  }
   if (out.best.empty()) return out;
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
@@ -292,14 +333,18 @@ ServedAnswer serve(const ServeRequest& r) {
   if (!r.measurements.empty() || systems.maps())
     out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.launch = launch_command(r.model, out);
-  if (r.simulate) {
+  if (simulates(r, out)) {
     try {
       simulate(r, model, machine, budget, out);
+    } catch (const base::InputError& error) {
+      if (r.simulate) throw;
+      for (const base::Diagnostic& why : error.diagnostics) out.warnings.warning(why.code, why.message);
     } catch (const std::bad_alloc&) {
       base::fail("O2075", "the memory does not suffice for a simulation of so many requests", {},
                  "simulate fewer: `--requests 100000`");
     }
   }
+  if (out.timed) say_of_bursts(out);
   warn_of_queue(out);
   return out;
 }

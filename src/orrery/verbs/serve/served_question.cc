@@ -34,9 +34,8 @@ void require(const ServeRequest& r) {
     missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
     missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
   } else {
-    missing(r.isl || r.osl || r.isl_deviation || r.osl_deviation || r.rate || r.requests > 0,
-            "a trace or lengths and a rate, not both",
-            "leave `--isl`, `--osl`, `--rate` and `--requests` out; `--concurrency` replaces the trace's times");
+    missing(r.isl || r.osl || r.isl_deviation || r.osl_deviation || r.requests > 0, "a trace or lengths, not both",
+            "leave `--isl`, `--osl` and `--requests` out; `--concurrency` replaces the trace's times");
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
           "add it, or leave `--requests` out");
@@ -94,10 +93,13 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
     }
     // All but the first come in the time from the first to the last.
     const double span = static_cast<double>(trace.back().arrival_ns) * 1e-9;
-    if (!r.concurrency && !(span > 0))
-      base::fail("O2079", "all requests of the trace come at once, which is no rate", {},
-                 "say how many are under way at once: `--concurrency USERS`");
-    if (!r.concurrency) {
+    if (r.rate && span > 0)
+      base::fail("O1103", "`serve` needs a trace with times or a rate, not both", {},
+                 "leave `--rate` out; `--concurrency` replaces the trace's times");
+    if (!r.concurrency && !r.rate && !(span > 0))
+      base::fail("O2079", "the trace has no times, or all its requests come at once: that is no rate", {},
+                 "say how they come: `--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
+    if (!r.concurrency && !r.rate) {
       out.rate = static_cast<double>(trace.size() - 1) / span;
       double squares = 0;  // of the times between arrivals, in units of their mean
       for (std::size_t i = 1; i < trace.size(); ++i) {

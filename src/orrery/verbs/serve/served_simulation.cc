@@ -35,9 +35,9 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
                fmt::format("{} requests are more than the {} that the simulation takes", count, kMostSimulated), {},
                "`--requests 100000` simulates fewer, or leave `--simulate` out");
   const std::vector<serving::Request> drawn =
-      out.trace.empty() ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
-                        : std::vector<serving::Request>();
-  const std::vector<serving::Request>& requests = out.trace.empty() ? drawn : out.trace;
+      out.trace.empty() || r.rate ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
+                                  : std::vector<serving::Request>();
+  const std::vector<serving::Request>& requests = drawn.empty() ? out.trace : drawn;
   const Deployment last = completed(out.first().deployment);
   const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
   const auto limits_on = [&](const Deployment& d) { return limits_of(d, kv_memory(model, system, d), requests); };

@@ -48,6 +48,14 @@ std::string within(double share) {
   return fmt::format("{:.0f} %", share * 100);
 }
 
+// "fp8", or "mxfp4 weights as published, products in bf16".
+std::string weights(const ServedAnswer& a, const Deployment& d) {
+  const std::string_view products = machine::name(d.precision);
+  if (a.weights == products && !a.as_published) return std::string(products);
+  return fmt::format("{} weights{}{}", a.weights, a.as_published ? " as published" : "",
+                     a.weights == products ? "" : fmt::format(", products in {}", products));
+}
+
 std::string list(const ServedAnswer& answer) {
   const std::vector<Found>& best = answer.best;
   const bool several = answer.systems.size() > 1;
@@ -111,18 +119,19 @@ std::string why(const ForcedDeployment& forced, const Found& best) {
 
 std::string serve_table(const ServedAnswer& a) {
   const Deployment d = completed(a.first().deployment);
-  const Service& s = a.first().service;
+  const Service s = a.service();
   const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
   std::string out =
       fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system, serving::rules(d.engine).name,
-                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), machine::name(d.precision));
+                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), weights(a, d));
   out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
                                                          a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
                                            : "-, answers have one token");
   const std::string percentiles =
       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "";
-  const std::string band = a.is_crowded() ? "roughly: bursts decide" : "within " + within(a.expected_error.ttft);
+  const std::string band =
+      a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : "within " + within(a.expected_error.ttft);
   out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
   if (!a.expected_error.measured)
     out += line("", fmt::format("nothing like it was measured: errors are widened, of {}", a.expected_error.of));
@@ -158,9 +167,11 @@ std::string serve_table(const ServedAnswer& a) {
                             "{} ({} to {})",
                             m.requests.size(), m.steps, m.preemptions, seconds(m.tpot_mean), seconds(m.ttft_mean),
                             seconds(m.ttft_p99.value), seconds(m.ttft_p99.low), seconds(m.ttft_p99.high)));
-    const std::string last = s.ttft.p99 > 0 ? fmt::format(", p99 {}", off(s.ttft.p99, m.ttft_p99.value)) : "";
-    out += line("", fmt::format("the figures above are {} and {} off these{}", off(s.tpot, m.tpot_mean),
-                                off(s.ttft.mean, m.ttft_mean), last));
+    const Service& closed = a.first().service;
+    const std::string last = closed.ttft.p99 > 0 ? fmt::format(", p99 {}", off(closed.ttft.p99, m.ttft_p99.value)) : "";
+    out += line("", fmt::format("the {} {} and {} off these{}",
+                                a.timed ? "closed form of lengths and mean rate is" : "figures above are",
+                                off(closed.tpot, m.tpot_mean), off(closed.ttft.mean, m.ttft_mean), last));
   }
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));

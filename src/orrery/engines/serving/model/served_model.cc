@@ -17,6 +17,11 @@ namespace {
 
 using base::Count;
 
+Part part_of(const std::string& name) {
+  if (name == "router" || name == "shared-gate") return Part::kRouter;
+  return name.find("FF") != std::string::npos ? Part::kNetwork : Part::kMixer;
+}
+
 Cut cut_of(const std::string& name) {
   if (name.starts_with("index-") || name.starts_with("expert-latent")) return Cut::kNone;
   if (name == "router" || name == "shared-gate" || name == "Q-down" || name == "KV-down") return Cut::kNone;
@@ -65,7 +70,7 @@ ServedLayers layers_of(const workload::Block& block, Count width) {
   for (const workload::Projection& p : all) {
     ++place;
     if (p.name.starts_with("expert-FF")) continue;
-    ServedMatrix matrix{p.in, p.out, 0, 0, cut_of(p.name)};
+    ServedMatrix matrix{p.in, p.out, 0, 0, cut_of(p.name), part_of(p.name)};
     if (attention != nullptr && p.name == "KQV") {
       matrix.kv_heads = attention->kv_heads;
       matrix.kv_width = attention->width + (attention->value_is_key ? 0 : attention->value_width);
@@ -84,7 +89,7 @@ double bytes_of(const ServedMatrix& m, const Deployment& d) {
       m.cut == Cut::kColumns ? static_cast<double>(m.out) / static_cast<double>(d.tp) : static_cast<double>(m.out);
   const double rows =
       m.cut == Cut::kRows ? static_cast<double>(m.in) / static_cast<double>(d.tp) : static_cast<double>(m.in);
-  return rows * (columns + static_cast<double>(kv)) * machine::bytes_per_element(d.precision);
+  return rows * (columns + static_cast<double>(kv)) * bytes_of_weight(m.stored, d);
 }
 
 // What peculiarities() names of a model and this engine prices all the same.
@@ -130,6 +135,7 @@ ServedModel served(const workload::Transformer& t) {
     if (layers == 0) continue;
     out.kinds.push_back(layers_of(stack.kinds[k], stack.width));
     out.kinds.back().layers = layers;
+    out.kinds.back().kind = k;
   }
   out.layers = static_cast<Count>(stack.layers.size());
   out.width = stack.width;
@@ -168,6 +174,15 @@ void check(const ServedModel& model, const Deployment& d, base::Diagnostics& fou
         .hint(fmt::format("copies of a whole model are replicas: `--replicas {}`", d.dp));
 }
 
+machine::Precision product_precision(const Stored& stored, const Deployment& d) {
+  return machine::bytes_per_element(stored.products) > machine::bytes_per_element(d.precision) ? stored.products
+                                                                                               : d.precision;
+}
+
+double bytes_of_weight(const Stored& stored, const Deployment& d) {
+  return stored.bytes > 0 ? stored.bytes : machine::bytes_per_element(d.precision);
+}
+
 double weight_bytes(const ServedModel& model, const Deployment& d) {
   // Of a kind, the fullest stage's.
   const double share = static_cast<double>(base::ceil_divide(model.layers, d.pp)) / static_cast<double>(model.layers);
@@ -177,12 +192,13 @@ double weight_bytes(const ServedModel& model, const Deployment& d) {
     for (const ServedMatrix& m : kind.matrices) layer += bytes_of(m, d);
     const double expert = static_cast<double>(kind.expert_in * kind.expert_up + kind.expert_inner * kind.expert_in);
     layer += static_cast<double>(kind.experts) / static_cast<double>(d.tp * d.dp) * expert *
-             machine::bytes_per_element(d.precision);
+             bytes_of_weight(kind.expert_stored, d);
     sum += layer * static_cast<double>(kind.layers) * share;
   }
   // Tables stand on the first stage, logits on the last.
-  const double ends = d.pp > 1 ? std::max(model.table, model.head) : model.table + model.head;
-  return sum + ends / static_cast<double>(d.tp) * kSmallBytes;
+  const double table = model.table * kSmallBytes, head = model.head * model.head_bytes;
+  const double ends = d.pp > 1 ? std::max(table, head) : table + head;
+  return sum + ends / static_cast<double>(d.tp);
 }
 
 }  // namespace orrery::serving

@@ -17,14 +17,26 @@ enum class Cut {
   kRows,     // a rank reads a part of the input; the results are added up
 };
 
+// What checkpoints convert together, of a layer.
+enum class Part { kMixer, kNetwork, kRouter, kExperts };
+
+// How weights lie in memory, and the narrowest format that engines multiply them in.
+struct Stored {
+  double bytes = 0;  // of a weight, its part of scales among them; 0: as the deployment's precision has it
+  machine::Precision products = machine::Precision::kNvfp4;
+};
+
 struct ServedMatrix {
   base::Count in = 0, out = 0;
   base::Count kv_heads = 0, kv_width = 0;  // further columns: of heads of which every rank has at least one
   Cut cut = Cut::kColumns;
+  Part part = Part::kMixer;
+  Stored stored = {};
 };
 
 // Layers that are alike.
 struct ServedLayers {
+  std::size_t kind = 0;  // of the decoder's
   base::Count layers = 0;
   base::Count width = 0;
   std::vector<ServedMatrix> matrices;  // besides routed experts
@@ -39,6 +51,7 @@ struct ServedLayers {
   base::Count picked = 0, index_heads = 0, index_width = 0;
   // Experts; count 0: none.
   base::Count experts = 0, top_k = 1, expert_in = 0, expert_up = 0, expert_inner = 0;
+  Stored expert_stored = {};
   double state = 0;        // elements for a sequence: of a scan and of its convolution's window
   int parts = 2;           // each ends with an all-reduce among tensor ranks
   double small = 0;        // parameters on every rank: norms and the like
@@ -55,6 +68,7 @@ struct ServedModel {
   base::Count outputs = 0;  // logits
   double table = 0;         // parameters of tables that are looked up,
   double head = 0;          // and of the logits' matrix, where it is another
+  double head_bytes = 2;    // of a weight of that
   double parameters = 0;
   base::Count longest = 0;  // sequence; 0: not known
 
@@ -67,6 +81,10 @@ ServedModel served(const workload::Transformer& transformer);
 // Whether a deployment divides the model: heads by tp, experts by ep, layers by pp; data-parallel groups in a replica
 // need experts. O2072.
 void check(const ServedModel& model, const Deployment& deployment, base::Diagnostics& found);
+
+// Of a product with weights: the wider of the deployment's precision and what the weights are multiplied in.
+machine::Precision product_precision(const Stored& stored, const Deployment& deployment);
+double bytes_of_weight(const Stored& stored, const Deployment& deployment);
 
 // Bytes of weights on the accelerator that has most of them.
 double weight_bytes(const ServedModel& model, const Deployment& deployment);

@@ -13,6 +13,8 @@ class ServedRoofline final : public machine::OperatorModel {
 
   // Products that are alike, of a batch, are those of experts: one grouped operator.
   double matrix_product_seconds(const machine::MatrixProduct& product) const override;
+  // Of 16-bit inputs by weights of fewer bytes, which kernels widen on the way (Marlin, Machete).
+  double narrow_weights_seconds(const machine::MatrixProduct& product, double weight_bytes) const;
   std::optional<double> attention_seconds(const machine::Operator& attention) const override;
   double memory_bound_seconds(double bytes) const override;
   double issue_seconds() const override;

@@ -21,7 +21,6 @@
 #include <cmath>
 
 #include "orrery/base/numbers/whole_number.h"
-#include "orrery/engines/serving/model/served_roofline.h"
 
 namespace orrery::serving {
 namespace {
@@ -72,6 +71,7 @@ StepModel::StepModel(const ServedModel& model, const cluster::System& system, co
     : model_(model),
       deployment_(deployment),
       operators_(operators),
+      roofline_(system.accelerator),
       fabric_(served_fabric(system.fabric)),
       tensor_(collective::place(fabric_, static_cast<int>(deployment.tp), 1)),
       expert_(collective::place(fabric_, static_cast<int>(deployment.tp * deployment.dp), 1)),
@@ -162,6 +162,14 @@ double StepModel::attention_seconds(const StepWork& work) const {
   return seconds;
 }
 
+double StepModel::product_seconds(MatrixProduct product, const Stored& stored) const {
+  product.precision = product_precision(stored, deployment_);
+  const double bytes = machine::bytes_per_element(product.precision);
+  // With scales, a weight may have a little more than its elements.
+  return stored.bytes > 0 && stored.bytes < bytes ? roofline_.narrow_weights_seconds(product, stored.bytes)
+                                                  : operators_.matrix_product_seconds(product);
+}
+
 void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layers, Sums& out) const {
   const Deployment& d = deployment_;
   // All groups of attention send to all ranks.
@@ -174,10 +182,10 @@ void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layer
   const double here = visits / static_cast<double>(d.ep) * busiest;
   const Count inner = kind.expert_inner / d.expert_tp(), up = kind.expert_up / d.expert_tp();
   const Count experts = whole(met), rows = whole(here / static_cast<double>(experts));
-  out.cost.experts += layers * (operators_.matrix_product_seconds({experts, rows, up, kind.expert_in, d.precision}) +
-                                operators_.matrix_product_seconds({experts, rows, kind.expert_in, inner, d.precision}));
-  out.cost.bytes +=
-      layers * met * static_cast<double>(kind.expert_in * (up + inner)) * machine::bytes_per_element(d.precision);
+  const Stored& stored = kind.expert_stored;
+  out.cost.experts += layers * (product_seconds({experts, rows, up, kind.expert_in}, stored) +
+                                product_seconds({experts, rows, kind.expert_in, inner}, stored));
+  out.cost.bytes += layers * met * static_cast<double>(kind.expert_in * (up + inner)) * bytes_of_weight(stored, d);
   out.operators += 2;
   if (d.dp > 1) {
     // A rank sends its part of its group's tokens, each to all ranks that have a part of the experts that it visits.
@@ -185,9 +193,8 @@ void StepModel::add_experts(const ServedLayers& kind, Count tokens, double layer
         std::min(static_cast<double>(kind.top_k), static_cast<double>(d.ep)) * static_cast<double>(d.expert_tp());
     const double sent =
         static_cast<double>(tokens) / static_cast<double>(d.tp) * copies * static_cast<double>(kind.width) * busiest;
-    const double each =
-        exchange_seconds() + collective::seconds(Operation::kAllToAll, fabric_, expert_,
-                                                 sent * std::max(1.0, machine::bytes_per_element(d.precision)));
+    const double width = std::max(1.0, machine::bytes_per_element(product_precision(stored, d)));
+    const double each = exchange_seconds() + collective::seconds(Operation::kAllToAll, fabric_, expert_, sent * width);
     const double back =
         exchange_seconds() + collective::seconds(Operation::kAllToAll, fabric_, expert_, sent * kStream);
     out.cost.communication += layers * (each + back);
@@ -202,7 +209,7 @@ void StepModel::add_layer(const ServedLayers& kind, double layers, const StepWor
     const Count kv = base::ceil_divide(m.kv_heads, tp) * m.kv_width;
     const Count columns = (m.cut == Cut::kColumns ? base::ceil_divide(m.out, tp) : m.out) + kv;
     const Count rows = m.cut == Cut::kRows ? base::ceil_divide(m.in, tp) : m.in;
-    products += operators_.matrix_product_seconds({1, tokens, columns, rows, deployment_.precision});
+    products += product_seconds({1, tokens, columns, rows}, m.stored);
     ++out.operators;
   }
   out.cost.products += layers * products;
@@ -219,8 +226,9 @@ void StepModel::add_layer(const ServedLayers& kind, double layers, const StepWor
 
 void StepModel::add_logits(Count rows, Sums& out) const {
   if (model_.outputs == 0 || rows == 0) return;
-  out.cost.products += operators_.matrix_product_seconds(
-      {1, rows, base::ceil_divide(model_.outputs, deployment_.tp), model_.width, machine::Precision::kBf16});
+  const MatrixProduct head{1, rows, base::ceil_divide(model_.outputs, deployment_.tp), model_.width};
+  out.cost.products += model_.head_bytes < 2 ? roofline_.narrow_weights_seconds(head, model_.head_bytes)
+                                             : operators_.matrix_product_seconds(head);
   out.cost.communication += collective::seconds(Operation::kAllGather, fabric_, tensor_,
                                                 static_cast<double>(rows * model_.outputs) * kStream);
 }

@@ -10,6 +10,7 @@
 #include "orrery/engines/cluster/model/system.h"
 #include "orrery/engines/serving/model/deployment.h"
 #include "orrery/engines/serving/model/served_model.h"
+#include "orrery/engines/serving/model/served_roofline.h"
 
 namespace orrery::serving {
 
@@ -62,6 +63,8 @@ class StepModel {
   double cached_attention_seconds(const ServedLayers& kind, const StepWork& work, base::Count queries, Sums& out) const;
   double index_seconds(const ServedLayers& kind, base::Count sequences, base::Count queries, double keys,
                        double share) const;
+  // With weights as they are stored; where they are narrower than what is multiplied, by the roofline.
+  double product_seconds(machine::MatrixProduct product, const Stored& stored) const;
   void add_drafts(const StepWork& work, Sums& out) const;
   void add_logits(base::Count rows, Sums& out) const;
   void add_experts(const ServedLayers& kind, base::Count tokens, double layers, Sums& out) const;
@@ -69,6 +72,7 @@ class StepModel {
   ServedModel model_;
   Deployment deployment_;
   const machine::OperatorModel& operators_;
+  ServedRoofline roofline_;
   collective::Fabric fabric_;
   collective::Group tensor_, expert_;
   double share_ = 1;  // of the layers, on the fullest stage

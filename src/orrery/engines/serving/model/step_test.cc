@@ -45,6 +45,23 @@ TEST_F(Step, ReadsAllWeightsAndCachesOnce) {
   EXPECT_LT(c.seconds, 2 * c.bytes / 3.35e12);
 }
 
+TEST_F(Step, WithNarrowWeightsReadsThemAndComputesInSixteenBits) {
+  ServedModel narrow = llama_;
+  for (ServedLayers& kind : narrow.kinds)
+    for (ServedMatrix& m : kind.matrices) m.stored = {0.5, machine::Precision::kBf16};
+  const StepModel wide = model({}, llama_), few = model({}, narrow);
+  const double ends = 2 * (llama_.table + llama_.head);
+  EXPECT_NEAR(weight_bytes(narrow, completed({})), ends + (weight_bytes(llama_, completed({})) - ends) / 4, 1e6);
+  // A decoding step is bound by reading them, the products of a long prompt are not.
+  EXPECT_LT(few.cost(decoding(1, 100)).products, 0.5 * wide.cost(decoding(1, 100)).products);
+  EXPECT_DOUBLE_EQ(few.cost(prompt(8192)).products, wide.cost(prompt(8192)).products);
+  // As wide as what they are multiplied in, they are what a deployment's precision says.
+  for (ServedLayers& kind : narrow.kinds)
+    for (ServedMatrix& m : kind.matrices) m.stored = {1, machine::Precision::kFp8};
+  const Deployment eight{.precision = machine::Precision::kFp8};
+  EXPECT_EQ(model(eight, narrow).seconds(decoding(8, 100)), model(eight, llama_).seconds(decoding(8, 100)));
+}
+
 TEST_F(Step, NeverGetsFasterWithMoreToDo) {
   const ServedModel mixture = test_model(test_mixture());
   for (const ServedModel* of : {&llama_, &mixture})
