@@ -1,6 +1,5 @@
 #include "orrery/verbs/serve/table.h"
 
-
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
