@@ -100,7 +100,7 @@ class Examples(unittest.TestCase):
     def compare(self, line: str, inside: str = "."):
         os.chdir(self.place(inside))
         words = [path for word in shlex.split(line)[1:] for path in sorted(glob.glob(word)) or [word]]
-        words = in_long(verb_of(words), words)
+        words = in_long(verb_of(words), [word for word in words if word != "--json"])
         verb, positional, keywords = asked(words)
         if verb in MEASURED:
             made = verbs._Words(verb)
@@ -117,7 +117,7 @@ class Examples(unittest.TestCase):
         json = "--json" if "json" in verbs.options(*verb) else None
         expected = [each for each in [*words, json] if each]
         if given is not None:
-                self.assertEqual(sorted(given), sorted(expected))
+            self.assertEqual(sorted(given), sorted(expected))
         os.chdir(self.place(inside))
         done = subprocess.run([PROGRAM, *(given or expected)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
