@@ -34,8 +34,9 @@ using json::Member;
 using json::Node;
 
 // Keys that this reader takes itself, whatever the family.
-constexpr std::string_view kOwn[] = {"model_type", "architectures", "_name_or_path",       "_title",
-                                     "_source",    "_sequence",     "tie_word_embeddings", "expert_dtype"};
+constexpr std::string_view kOwn[] = {"model_type",  "architectures", "_name_or_path",        "_title",
+                                     "_source",     "_sequence",     "_quantization_config", "tie_word_embeddings",
+                                     "expert_dtype"};
 
 // Keys of windows and chunks, which may be left out of account although they are read.
 bool is_reach(std::string_view key) {

@@ -526,6 +526,9 @@ void read_experts(const Node& type, Quantisation& into, base::Diagnostics& found
       .note("they are counted as wide as the others");
 }
 
+// Of the catalogue: how the model was published, which says how it is stored and served, not how it is trained.
+constexpr std::string_view kPublished = "_quantization_config";
+
 }  // namespace
 
 WeightWidths read_widths(const Node& object, const Node* outer, const std::vector<std::string>& ignored,
@@ -558,7 +561,8 @@ WeightWidths read_widths(const Node& object, const Node* outer, const std::vecto
     }
   }
   for (const Node* in : {&object, outer})
-    for (const std::string_view key : {"quantization_config", "compression_config"}) {
+    for (const std::string_view key :
+         {std::string_view("quantization_config"), std::string_view("compression_config"), kPublished}) {
       const Node* config = value(in, key);
       if (config == nullptr || base::contains(ignored, key) || !out.quantisation.method.empty()) continue;
       if (!config->is_object()) {
