@@ -32,10 +32,10 @@
 // V-Min has no slack: where the three passes differ, it waits in every microbatch, for transfers too. V-Half does not
 // while W + 2 I >= 2 F and W + 2 F >= 2 I.
 //
-// A longer iteration repeats its middle: where one microbatch more has shifted all events of three rounds alike on
-// every accelerator, each further one shifts the end by as much. So the time of few microbatches tells that of many,
-// exactly, and where the rounds differ twice as many are tried. Cost: 6 events an accelerator and microbatch, of 3 p +
-// 8 microbatches as a rule.
+// A longer iteration repeats its middle: where one microbatch more, or a few, have shifted all events of three rounds
+// alike on every accelerator, as many further ones shift the end by as much. So the time of few microbatches tells that
+// of many, exactly, and where the rounds differ twice as many are tried; from 12 p + 32 on, the mean of the last half
+// is taken for what follows. Cost: 6 events an accelerator and microbatch, of 3 p + 8 microbatches as a rule.
 #include "orrery/engines/cluster/pipeline/v_schedules.h"
 
 #include <algorithm>
@@ -149,11 +149,12 @@ class VRun {
     return last;
   }
 
-  // Seconds that a further microbatch takes, if the last rounds before the first accelerator runs out of microbatches
-  // have all come equally late after the rounds before.
-  std::optional<double> period() const {
+  // Seconds that `rounds` further microbatches take, if the last rounds before the first accelerator runs out of
+  // microbatches have all come equally late after those so many rounds before.
+  std::optional<double> period(std::size_t rounds) const {
     const Count last = m_ - 2 * p_ - 2;
     constexpr std::size_t kCompared = 3 * kRound;
+    const std::size_t apart = rounds * kRound;
     std::optional<double> all;
     for (std::size_t i = 0; i < orders_.size(); ++i) {
       const std::vector<VStep>& order = orders_[i];
@@ -161,12 +162,13 @@ class VRun {
       while (at > 0 &&
              !(order[at - 1].work == Work::kBackward && order[at - 1].chunk == 0 && order[at - 1].microbatch == last))
         --at;
-      if (at < kCompared + kRound) return std::nullopt;
+      if (at < kCompared + apart) return std::nullopt;
       for (std::size_t k = at - kCompared; k < at; ++k) {
-        const VStep &now = order[k], &before = order[k - kRound];
-        if (now.work != before.work || now.chunk != before.chunk || now.microbatch != before.microbatch + 1)
+        const VStep &now = order[k], &before = order[k - apart];
+        if (now.work != before.work || now.chunk != before.chunk ||
+            now.microbatch != before.microbatch + static_cast<Count>(rounds))
           return std::nullopt;
-        const double later = done_[i][k] - done_[i][k - kRound];
+        const double later = done_[i][k] - done_[i][k - apart];
         if (!all) all = later;
         if (std::abs(later - *all) > 1e-11 * done_[i][k]) return std::nullopt;
       }
@@ -247,11 +249,21 @@ std::vector<StageEvent> simulate_v(const std::vector<VWork>& accelerators, Count
 
 double v_seconds(const std::vector<VWork>& accelerators, Count microbatches, Schedule schedule) {
   const auto p = static_cast<Count>(accelerators.size());
-  for (Count some = std::min(microbatches, 3 * p + 8);; some = std::min(microbatches, 2 * some)) {
+  const auto end = [&](Count some) { return VRun(accelerators, some, schedule, 0).end(); };
+  const Count least = 3 * p + 8, most = 4 * least;
+  for (Count some = std::min(microbatches, least);; some = std::min(microbatches, 2 * some)) {
     const VRun run(accelerators, some, schedule, 0);
     if (some == microbatches) return run.end();
-    if (const std::optional<double> each = run.period())
-      return run.end() + static_cast<double>(microbatches - some) * *each;
+    for (const std::size_t rounds : {1, 2, 3, 4, 6}) {
+      const std::optional<double> takes = run.period(rounds);
+      if (!takes) continue;
+      const Count left = (microbatches - some) % static_cast<Count>(rounds);
+      const auto repeats = static_cast<double>((microbatches - some - left) / static_cast<Count>(rounds));
+      return (left == 0 ? run.end() : end(some + left)) + repeats * *takes;
+    }
+    if (some >= most)
+      return run.end() + static_cast<double>(microbatches - some) * (run.end() - end(some / 2)) /
+                             static_cast<double>(some - some / 2);
   }
 }
 

@@ -127,6 +127,20 @@ double late_share(const System& system, const Plan& plan) {
   return plan.stack.stragglers * std::log2(nodes);
 }
 
+double folded_floor(const Plan& plan, const Pipeline& pipe) {
+  const auto all = static_cast<double>(microbatches(plan));
+  const double m = whole_microbatches(plan);
+  double slowest = 0, there_and_back = 0, first = 0;
+  for (const Kind& kind : pipe) {
+    if (kind.count == 0) continue;
+    const Stage& s = kind.stage;
+    slowest = std::max(slowest, s.tau());
+    there_and_back += kind.count * (s.forward + s.input());
+    if (kind.front == 0) first = s.forward - s.second.forward;
+  }
+  return std::max(m * slowest, there_and_back + (all - 1) * first - (all - m) * slowest);
+}
+
 double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe, double late) {
   const double m = whole_microbatches(plan) * (1 + late);
   const Waits waits(model, plan, pipe);

@@ -69,6 +69,9 @@ double late_share(const System& system, const Plan& plan);
 
 // The least seconds of an iteration of any plan that has `pipe`, for its own microbatches and turns; `late` as above.
 double pipeline_bound(const Model& model, const Plan& plan, const Pipeline& pipe, double late = 0);
+// Less than that of stages folded to a V, without their events: the slowest stage's work, or the way of the last
+// microbatch through all stages and back.
+double folded_floor(const Plan& plan, const Pipeline& pipe);
 // The same for so many microbatches, whatever the turns.
 double turns_bound(const Pipeline& pipe, double microbatches, double late = 0);
 

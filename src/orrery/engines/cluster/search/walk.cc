@@ -195,6 +195,9 @@ bool Walk::sharded(Plan plan) {
     plan.order = ordered.order;
     Left one{ordered.order};
     if (bounded()) {
+      if (folded(plan.schedule) && prune(folded_floor(plan, pipe(plan)) + ordered.of(plan.schedule), fewest_bytes_,
+                                         plan.gpus, plan.gpus, plan.pp, false))
+        continue;
       one.stages = pipeline_bound(q_.model, plan, pipe(plan), late_);
       if (prune(one.stages + ordered.of(plan.schedule), fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
     }
