@@ -72,8 +72,8 @@ std::string points_that_matter(const Chart& chart, const char* x, const char* y)
   }
   if (count < 3 || near == left || near == low) return "";
   const auto said = [](const ChartMark& mark) { return fmt::format("point {} ({})", mark.facts[0].shown, mark.label); };
-  return fmt::format("Three that matter: the least {} has {}, the least {} {}, near to both is {}.", x, said(*left), y,
-                     said(*low), said(*near));
+  return fmt::format("Three that matter: the least {} has {}, the least {} {}, nearest to both (as drawn) is {}.", x,
+                     said(*left), y, said(*low), said(*near));
 }
 
 // By the first two objectives, or by the first and the first field that varies.
