@@ -39,6 +39,7 @@ const std::vector<std::string> kOptional = {"kv_dtype",
                                             "output_tokens_per_s",
                                             "max_batched_tokens",
                                             "max_sequences",
+                                            "synchronous",
                                             "concurrency"};
 
 // A row as the engine is asked.
@@ -69,6 +70,7 @@ class ServedRow {
     d.tp = degree("tp"), d.pp = degree("pp"), d.ep = degree("ep"), d.dp = degree("dp");
     d.replicas = degree("replicas");
     d.max_batched_tokens = count("max_batched_tokens"), d.max_sequences = count("max_sequences");
+    d.synchronous = count("synchronous") > 0;
     if (count("prefill_replicas") > 0) {
       out.prompts = d;
       out.prompts->tp = degree("prefill_tp"), out.prompts->replicas = degree("prefill_replicas");
