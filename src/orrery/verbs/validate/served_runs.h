@@ -44,6 +44,8 @@ struct ServedSet {
   std::array<ErrorSummary, kServedFigures.size()> held_out;  // by figure
 
   std::size_t predicted() const;  // rows
+  // Who measured: tables of one source have its name up to a `_`.
+  std::string measured_by() const { return name.substr(0, name.find('_')); }
 };
 
 // Every table, sorted by name; `only` keeps those of these names. Throws InputError: O1358 for tables that cannot be
