@@ -76,12 +76,29 @@ class Cycles {
 
   // Of `users` that run at once in a group; where none waits for another's place, each is late with its next request.
   Cycle of(double users, bool late = false) const {
-    const double stages = static_cast<double>(d_.pp);
-    Cycle out = microbatch(std::max(1.0, users / stages), late ? static_cast<double>(d_.late_steps()) : 0);
+    const double stages = static_cast<double>(d_.pp), slots = microbatches(users);
+    Cycle out = microbatch(std::max(1.0, users / slots), late ? static_cast<double>(d_.late_steps()) : 0);
     out.users = users;
+    // Where microbatches begin to have prompts, one behind the other, those behind wait for a stage, on average half as
+    // long as the last one, and so does, of their requests, the group that is first; stages wait for what is shorter.
+    if (together_ && slots > 1 && out.share < 1 && rules(d_.engine).mixes) {
+      const double longer = out.mixed_seconds - steps_.seconds(work(0, users / slots));
+      out.ttft += (slots - 1) / 2 * longer / stages / std::max(1.0, out.groups);
+      out.seconds += (slots - 1) * longer / stages;
+      if (output_ > 1)
+        out.tpot = (out.seconds - out.ttft) / (output_ - 1);
+      else
+        out.ttft = out.seconds;
+    }
     out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
     out.mixed_seconds *= stages, out.mean_seconds *= stages;
     return out;
+  }
+
+  // Of a pipeline, those that its users fill: of users who begin and end together, as many as their prompts take steps.
+  double microbatches(double users) const {
+    const double steps = std::ceil(users * fresh_ / static_cast<double>(d_.max_batched_tokens));
+    return together_ ? std::clamp(steps, 1.0, static_cast<double>(d_.pp)) : static_cast<double>(d_.pp);
   }
 
   // How prompts queue where requests come at `rate` and `users` run, of each microbatch.
@@ -113,7 +130,7 @@ class Cycles {
   }
 
   StepCost decoding(double users) const {
-    return steps_.cost(work(0, std::max(1.0, users / static_cast<double>(d_.pp))));
+    return steps_.cost(work(0, std::max(1.0, users / microbatches(users))));
   }
 
  private:
