@@ -45,6 +45,8 @@ const PublishedSize kPublished[] = {
     {.name = "gpt3-6.7b", .total = "6.7B"},
     {.name = "gpt3-175b", .total = "175B"},
     {.name = "kimi-k2", .total = "1.03T", .active_less_tokens = "32B"},
+    {.name = "llama2-7b", .total = "6.7B"},
+    {.name = "llama2-70b", .total = "69.0B"},
     {.name = "llama3-8b", .total = "8.03B"},
     {.name = "llama3-70b", .total = "70.6B"},
     {.name = "llama3-405b", .total = "405B"},

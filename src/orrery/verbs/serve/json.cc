@@ -38,6 +38,7 @@ Record<Deployment> plan() {
       {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
       {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
       {"acceptance", "Of a guess.", &D::acceptance},
+      {"synchronous", "A step is scheduled once the one before has ended, else while that runs.", &D::synchronous},
       {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};

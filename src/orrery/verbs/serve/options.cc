@@ -110,6 +110,8 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
   line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
   line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
+  line.toggle("--sync-scheduling", request.synchronous,
+              "A step is scheduled once the one before has ended, as vLLM did before 0.14; else while that runs");
   line.toggle("--evict", request.evicts, "TensorRT-LLM admits who fits now (MAX_UTILIZATION), not to the end");
   line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
   line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);

@@ -123,6 +123,7 @@ Deployment base_of(const ServeRequest& r, Deployment base) {
   base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
   base.memory_share = r.memory_share;
   base.evicts = r.evicts;
+  base.synchronous = r.synchronous;
   base.drafted = r.speculate.value_or(0);
   base.acceptance = r.acceptance.value_or(0);
   base.max_sequences = r.max_sequences.value_or(0);

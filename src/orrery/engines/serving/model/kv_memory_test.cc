@@ -29,6 +29,17 @@ TEST(KvMemory, IsWhatTheRulesOfEachEngineLeave) {
   }
 }
 
+TEST(KvMemory, HoldsTheWeightsOfWhatMakesTokensOfImages) {
+  workload::Transformer both = workload::plain_transformer(test_sizes());
+  both.towers = {both.stacks.front()};
+  both.towers.front().name = "tower";
+  const double layers = test_model().parameters - test_model().table - test_model().head;
+  const ServedModel beside = served(both);
+  EXPECT_NEAR(beside.tower, layers, 1e-3 * layers);
+  EXPECT_NEAR(memory(beside).weights - memory(test_model()).weights, 2 * beside.tower, 1);
+  EXPECT_NEAR(memory(beside, {.tp = 2}).weights - memory(test_model(), {.tp = 2}).weights, beside.tower, 1);
+}
+
 TEST(KvMemory, OfRanksBeyondKeyValueHeadsHoldsCopies) {
   const ServedModel model = test_model();
   EXPECT_DOUBLE_EQ(memory(model, {.tp = 2}).block_bytes, memory(model).block_bytes / 2);

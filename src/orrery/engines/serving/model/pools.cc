@@ -151,7 +151,14 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
       for (const double n : PromptQueue::kPrompts)  // from one alone to a full step, and steps of those
         queue.begun[queue.known++] =
             n < queue.batch ? std::lerp(prompts.alone, queue.full, (n - 1) / (queue.batch - 1)) : prompts.each * n;
-    return first_token(queue);
+    Spread out = first_token(queue);
+    // The step behind that in which it comes, where prompts that came before wait for it.
+    if (p.prompts.pp == 1) {
+      const double step = prompts.alone, busy = std::min(1.0, queue.rate * step);
+      const double behind = static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
+      out.add(behind, behind * (step - behind));
+    }
+    return out;
   };
   const auto wait = [&](double rate) { return first(rate).mean; };
   double rate = 0;

@@ -144,6 +144,9 @@ ServedModel served(const workload::Transformer& t) {
   out.parameters = static_cast<double>(counted.total);
   out.table = static_cast<double>(counted.embedding);
   out.head = static_cast<double>(counted.head);
+  for (const workload::Stack& tower : t.towers)
+    for (const workload::Part& part : counted.parts)
+      if (part.name == tower.name) out.tower += static_cast<double>(part.parameters);
   out.longest = t.max_positions.value_or(0);
   return out;
 }
@@ -195,8 +198,8 @@ double weight_bytes(const ServedModel& model, const Deployment& d) {
              bytes_of_weight(kind.expert_stored, d);
     sum += layer * static_cast<double>(kind.layers) * share;
   }
-  // Tables stand on the first stage, logits on the last.
-  const double table = model.table * kSmallBytes, head = model.head * model.head_bytes;
+  // Tables and towers stand on the first stage, logits on the last.
+  const double table = (model.table + model.tower) * kSmallBytes, head = model.head * model.head_bytes;
   const double ends = d.pp > 1 ? std::max(table, head) : table + head;
   return sum + ends / static_cast<double>(d.tp);
 }

@@ -69,6 +69,7 @@ struct ServedModel {
   double table = 0;         // parameters of tables that are looked up,
   double head = 0;          // and of the logits' matrix, where it is another
   double head_bytes = 2;    // of a weight of that
+  double tower = 0;         // of what makes tokens of images: loaded, though texts alone are served
   double parameters = 0;
   base::Count longest = 0;  // sequence; 0: not known
 

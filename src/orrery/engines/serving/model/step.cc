@@ -263,14 +263,12 @@ StepCost StepModel::cost(const StepWork& work) const {
     out.communication += stage_message_fixed_ + stage_message_per_byte_ * static_cast<double>(tokens * model_.width) *
                                                     kStream / static_cast<double>(deployment_.tp);
   const double device = out.products + out.attention + out.experts + out.communication + out.others;
-  const EngineRules& engine = rules(deployment_.engine);
   // With graphs, attention of prompts alone is launched by itself, once a layer.
   const double launches = !deployment_.graphs      ? sums.operators
                           : work.prompt_tokens > 0 ? static_cast<double>(model_.layers) * share_
                                                    : 0;
   const double issued = launches * operators_.issue_seconds();
-  out.host = engine.step_seconds + engine.sequence_seconds * static_cast<double>(work.decodes + work.prompts) +
-             std::max(0.0, issued - device);
+  out.host = deployment_.host_seconds(work.decodes + work.prompts) + std::max(0.0, issued - device);
   out.seconds = device + out.host;
   out.bytes += dense_bytes_ + sums.cache_bytes;
   out.joules = watts_ * out.seconds;

@@ -54,6 +54,24 @@ TEST_F(Simulate, AgreesWithTheClosedFormOnConstantLengths) {
     }
 }
 
+// One more step than the rest of the one that runs, in both.
+TEST_F(Simulate, OfAnEngineThatSchedulesAheadMakesWhoComesWaitForAStepMore) {
+  Load load = users(1, 100, 300);
+  load.concurrency = std::nullopt;
+  for (const double rate : {5., 20.}) {
+    load.rate = rate;
+    Deployment d;
+    const Service ahead = evaluate(llama_, system_, d, load, operators_);
+    const Simulation simulated = run(load, 4000, d);
+    d.synchronous = true;
+    const Service after = evaluate(llama_, system_, d, load, operators_);
+    const Simulation behind = run(load, 4000, d);
+    EXPECT_NEAR(ahead.ttft.mean, simulated.ttft_mean, 0.02 * simulated.ttft_mean) << rate;
+    EXPECT_NEAR(after.ttft.mean, behind.ttft_mean, 0.03 * behind.ttft_mean) << rate;
+    EXPECT_NEAR(simulated.ttft_mean - behind.ttft_mean, ahead.tpot, 0.2 * ahead.tpot) << rate;
+  }
+}
+
 TEST_F(Simulate, OfOneUserHasTheClosedFormsFirstToken) {
   for (const base::Count prompt : {1, 500, 8192, 20000}) {
     const Service closed = evaluate(llama_, system_, {}, users(1, prompt, 10), operators_);
@@ -73,7 +91,7 @@ TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
           const Deployment d = {.max_sequences = most};
           const Service closed = evaluate(llama_, system_, d, load, operators_);
           const Simulation s = run(load, static_cast<std::size_t>(c * waves), d);
-          const double within = 0.07;
+          const double within = 0.09;
           const auto near = [&](const char* what, double is, double simulated) {
             off.push_back(std::abs(is / simulated - 1));
             EXPECT_NEAR(is, simulated, within * simulated) << what << ": " << c << " users, " << most << " run, "
@@ -114,8 +132,8 @@ TEST_F(Simulate, OfStagesAndOfOtherEnginesAgreesWithTheClosedForm) {
   };
   steady({.engine = Engine::kTensorRtLlm}, 0.03);
   steady({.engine = Engine::kSglang}, 0.03);
-  steady({.pp = 2}, 0.1);
-  steady({.pp = 4}, 0.1);
+  steady({.pp = 2}, 0.035);
+  steady({.pp = 4}, 0.035);
 }
 
 TEST_F(Simulate, OfTwoGroupsIsThatOfTwoReplicasWhereTheyAreInStep) {
