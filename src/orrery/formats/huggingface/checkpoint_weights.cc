@@ -203,12 +203,15 @@ class Storing {
       const auto kind = static_cast<std::size_t>(stack.layers[i]);
       const auto layer = static_cast<Count>(i);
       const auto told = by_layer_.find(layer);
-      if (told == by_layer_.end() && !ask) {
+      const bool ahead = stack.kinds[kind].ahead;
+      if (told == by_layer_.end() && !ask && !ahead) {
         ++plain[kind];
         continue;
       }
       std::vector<std::size_t> patterns = any_layer_;
       if (told != by_layer_.end()) patterns.insert(patterns.end(), told->second.begin(), told->second.end());
+      for (std::size_t p = 0; ahead && p < quantisation_.kept.size(); ++p)
+        if (quantisation_.kept[p].of_prediction() && quantisation_.kept[p].layer()) patterns.push_back(p);
       if (ask) patterns.insert(patterns.end(), asking_.begin(), asking_.end());
       store(stack, stack.kinds[kind], tower, layer, patterns, 1);
     }
@@ -230,7 +233,8 @@ class Storing {
     const bool decodes = &stack == &model_.decoder();
     StoredKind* kind = decodes ? &out_->kinds[static_cast<std::size_t>(&block - stack.kinds.data())] : nullptr;
     for (const Matrix& matrix : matrices(block, stack.width, model_.family.starts_with("gemma4"))) {
-      const ModuleName name = {tower, layer, matrix.names};
+      ModuleName name = {tower, layer, matrix.names};
+      if (block.ahead) name.ahead = layer - first_ahead();
       const bool stays = kept(name, patterns);  // every pattern is told that it was of use
       const bool may = (!tower || quantisation_.tower) && (!matrix.router || quantisation_.routers) &&
                        (matrix.expert || !quantisation_.experts_only);
@@ -297,6 +301,14 @@ class Storing {
       if (count >= by_bits_[out_->bits]) out_->bits = bits;
   }
 
+  Count first_ahead() const {
+    const Stack& stack = model_.decoder();
+    const auto first = std::find_if(stack.layers.begin(), stack.layers.end(), [&](int kind) {
+      return stack.kinds[static_cast<std::size_t>(kind)].ahead;
+    });
+    return static_cast<Count>(first - stack.layers.begin());
+  }
+
   // The layers behind the last one predict tokens beyond the next, and are not counted.
   bool of_prediction(const ModulePattern& pattern) const {
     const auto layers = static_cast<Count>(model_.decoder().layers.size());
@@ -349,15 +361,34 @@ class Storing {
 
 }  // namespace
 
+namespace {
+
+// Routers' biases that correct scores are 32 bits wide in DeepSeek V3's files and its kin's, whatever the rest is.
+Count wide_biases(const workload::Transformer& model) {
+  if (!model.family.starts_with("deepseek_v3") && !model.family.starts_with("kimi_k2")) return 0;
+  Count sum = 0;
+  for (const int kind : model.decoder().layers)
+    if (const auto* e = std::get_if<Experts>(&model.decoder().kinds[static_cast<std::size_t>(kind)].feed_forward))
+      if (e->router_bias) sum = checked_add(sum, e->count);
+  return sum;
+}
+
+}  // namespace
+
 StoredWeights stored_weights(const workload::Transformer& model, const WeightWidths& widths, base::Diagnostics& found) {
   StoredWeights out;
   out.plain_bits = out.bits = widths.bits;
   out.stated = widths.stated;
   out.method = widths.quantisation.method;
   if (!widths.quantisation.groups.empty()) Storing(model, widths).run(out, found);
-  const Count plain = workload::parameters(model).total - out.converted;
-  out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
+  Count plain = workload::parameters(model).total - out.converted;
   if (plain > out.converted) out.bits = out.plain_bits;
+  // Tables and logits that files hold again for every module that predicts ahead.
+  const Count table = base::checked_multiply(model.vocab, model.embedding_width);
+  if (model.ahead.copies)
+    plain = checked_add(plain, checked_multiply(model.counted_ahead, checked_multiply(2, table)));
+  out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
+  out.bytes += 4.0 * static_cast<double>(wide_biases(model)) * (1 - out.plain_bits / 32.0);
   return out;
 }
 
