@@ -171,8 +171,12 @@ class Storing {
     }
     for (const Quantisation::Group& group : quantisation_.groups) {
       used_targets_.emplace_back(group.targets.size(), 0);
-      for (const ModulePattern& target : group.targets)
+      auto& of_layers = targets_by_layer_.emplace_back();
+      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+        const ModulePattern& target = group.targets[t];
+        of_layers[target.layer()].push_back(t);
         formats_by_layer_ = formats_by_layer_ || target.layer() || target.asks_layers();
+      }
     }
   }
 
@@ -258,13 +262,26 @@ class Storing {
     return any;
   }
 
+  // Of a group, those that may pick it: published lists name every matrix of every layer.
+  std::vector<std::size_t> targets_of(std::size_t group, const ModuleName& name) const {
+    std::vector<std::size_t> out;
+    const auto add = [&](const std::optional<Count>& layer) {
+      const auto found = targets_by_layer_[group].find(layer);
+      if (found != targets_by_layer_[group].end()) out.insert(out.end(), found->second.begin(), found->second.end());
+    };
+    add(std::nullopt);
+    if (name.layer) add(name.layer);
+    if (name.ahead && name.ahead != name.layer) add(name.ahead);
+    return out;
+  }
+
   // Of the first group that picks it. Other targets may mean the same matrix: each is told that it was of use.
   const StoredFormat* format_of(const ModuleName& name) {
     const StoredFormat* format = nullptr;
     for (std::size_t g = 0; g < quantisation_.groups.size(); ++g) {
       const Quantisation::Group& group = quantisation_.groups[g];
       bool picked = group.targets.empty();
-      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+      for (const std::size_t t : targets_of(g, name)) {
         if ((picked && used_targets_[g][t] != 0) || !group.targets[t].picks(name)) continue;
         used_targets_[g][t] = 1;
         picked = true;
@@ -352,6 +369,8 @@ class Storing {
   const Quantisation& quantisation_;
   std::vector<char> used_;
   std::vector<std::vector<char>> used_targets_;  // of every group
+  // Of every group, the targets that name a layer, and (nothing) those that name none.
+  std::vector<std::map<std::optional<Count>, std::vector<std::size_t>>> targets_by_layer_;
   bool formats_by_layer_ = false;
   std::map<Count, std::vector<std::size_t>> by_layer_;
   std::vector<std::size_t> any_layer_, asking_;
@@ -363,13 +382,13 @@ class Storing {
 
 namespace {
 
-// Routers' biases that correct scores are 32 bits wide in DeepSeek V3's files and its kin's, whatever the rest is.
-Count wide_biases(const workload::Transformer& model) {
-  if (!model.family.starts_with("deepseek_v3") && !model.family.starts_with("kimi_k2")) return 0;
+// DeepSeek V3's files have a bias for each expert beside the parameters, which corrects the routers' scores.
+Count corrections(const workload::Transformer& model) {
+  if (!model.family.starts_with("deepseek_v3")) return 0;
   Count sum = 0;
   for (const int kind : model.decoder().layers)
     if (const auto* e = std::get_if<Experts>(&model.decoder().kinds[static_cast<std::size_t>(kind)].feed_forward))
-      if (e->router_bias) sum = checked_add(sum, e->count);
+      sum = checked_add(sum, e->count);
   return sum;
 }
 
@@ -388,7 +407,8 @@ StoredWeights stored_weights(const workload::Transformer& model, const WeightWid
   if (model.ahead.copies)
     plain = checked_add(plain, checked_multiply(model.counted_ahead, checked_multiply(2, table)));
   out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
-  out.bytes += 4.0 * static_cast<double>(wide_biases(model)) * (1 - out.plain_bits / 32.0);
+  // DeepSeek's own files have it in 32 bits, those that others converted in the width of the rest.
+  out.bytes += static_cast<double>(corrections(model)) * (out.method == "fp8" ? 32 : out.plain_bits) / 8;
   return out;
 }
 

@@ -68,7 +68,7 @@ void read_nemotron_h(Reading& r) {
   named.absent_width = 128;
   const Attention a = attention(r, hidden, named);
   r.keys.know({"attention_bias", "expand", "mamba_proj_bias", "moe_shared_expert_overlap", "n_shared_experts",
-               "mtp_layers_block_type", "sliding_window", "mamba_ssm_cache_dtype",
+               "sliding_window", "mamba_ssm_cache_dtype",
                "chunk_size"});
   Mamba2Sizes s;
   s.hidden = hidden;
@@ -125,12 +125,16 @@ void read_nemotron_h(Reading& r) {
   finish_kinds(r, hidden, static_cast<Count>(types.size()), kinds, kind_of, false);
   r.model.predicted_ahead = predicted_ahead(r);
   // A letter for each layer of a module; without any, nobody knows.
-  const std::string ahead = r.keys.text("mtp_hybrid_override_pattern", "");
+  std::vector<std::string> ahead = r.keys.texts("mtp_layers_block_type");
+  if (ahead.empty())
+    for (const char letter : r.keys.text("mtp_hybrid_override_pattern", "")) ahead.emplace_back(1, letter);
   r.model.ahead.known = !ahead.empty();
-  for (const char letter : ahead) {
-    const int kind = kind_named(std::string(1, letter));
-    if (kind < 0) r.model.ahead.known = false;
-    if (kind >= 0) r.model.ahead.layers.push_back(kinds[static_cast<std::size_t>(kind)]);
+  for (const std::string& type : ahead) {
+    const int kind = kind_named(type);
+    if (kind < 0 || (kind == 3 && !has("E", "moe")))
+      r.model.ahead.known = false;
+    else
+      r.model.ahead.layers.push_back(kinds[static_cast<std::size_t>(kind)]);
   }
 }
 
