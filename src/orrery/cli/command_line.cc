@@ -263,6 +263,18 @@ void CommandLine::text_or_none(const std::string& names, bool& given, std::strin
   meanings_.push_back([&made, &given] { given = made.count() > 0; });
 }
 
+void CommandLine::count_or_none(const std::string& names, std::optional<base::Count>& value, const std::string& what,
+                                base::Count most) {
+  const auto text = std::make_shared<std::string>();
+  CLI::Option& made = option(*app_->add_option(names, *text, what), "[N]");
+  made.expected(0, 1)->default_str("");
+  made.check(CLI::Validator(
+      [=](const std::string& given) { return given.empty() ? std::string() : not_whole(given, most, 1); }, ""));
+  meanings_.push_back([text, &made, &value] {
+    if (made.count() > 0) value = text->empty() ? 0 : base::parse_number<base::Count>(*text).value_or(0);
+  });
+}
+
 void CommandLine::texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
                         const std::string& what) {
   option(*app_->add_option(names, values, what), type).allow_extra_args(false);

@@ -91,4 +91,10 @@ void declare_like(CommandLine& line, std::string& like) {
             "Read the model's config.json as one of this `model_type`, or as the family that FILE.yaml describes");
 }
 
+void declare_mtp(CommandLine& line, std::optional<base::Count>& modules) {
+  line.count_or_none("--mtp", modules,
+                     "Count N of the modules that predict tokens beyond the next; alone: as many as config.json states",
+                     64);
+}
+
 }  // namespace orrery::verbs

@@ -145,6 +145,7 @@ struct Block {
   std::optional<Recurrence> beside;  // reads what the mixer reads; the results are added
   std::vector<Projection> extra;     // matrices that are part of neither, named "layer-..."
   base::Count extra_parameters = 0;
+  bool ahead = false;  // predicts a token beyond the next
 };
 
 struct Stack {
@@ -179,6 +180,19 @@ struct Head {
   base::Count norm_width = 0;
 };
 
+// Modules behind the last layer, each of which predicts a token further ahead (DeepSeek-V3, arXiv 2412.19437, section
+// 2.2). The state before and the next token's row of the table pass a norm each and, side by side, a matrix to the
+// stream's width; then the module's layers, a norm, and the logits.
+struct Ahead {
+  bool known = false;              // whether the family's code says what they consist of
+  std::vector<Block> layers;       // of a module; none: one as the last layer is
+  int norms = 3;                   // of the two inputs and behind; 2: none behind
+  std::vector<Projection> behind;  // matrices between the layers and the norm, named "layer-..."
+  base::Count behind_parameters = 0;
+  bool own_logits = false;  // each has a matrix of logits of its own
+  bool copies = false;      // files have the table and the logits once more for each
+};
+
 struct Transformer {
   std::string name;
   std::string family;         // the `model_type`
@@ -194,7 +208,9 @@ struct Transformer {
   std::optional<base::Count> training_sequence;  // where it is shorter than what the model can take
   bool dropout = false;
   base::Count natural_tokens = 0;   // of the decoder, where the model's length is fixed; else 0
-  base::Count predicted_ahead = 0;  // further layers that predict tokens beyond the next; not among the parameters
+  base::Count predicted_ahead = 0;  // modules that predict tokens beyond the next; not among the parameters
+  base::Count counted_ahead = 0;    // of them, those that are: the decoder's last layers (`with_ahead`)
+  Ahead ahead;
   // Where a figure was said, by its key; "" is the description as a whole.
   std::map<std::string, base::Location> places;
 

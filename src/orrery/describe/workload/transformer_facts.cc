@@ -137,6 +137,8 @@ std::string part_of(const std::string& projection) {
   return "";
 }
 
+constexpr const char* kAhead = "layers that predict ahead";
+
 class Counter {
  public:
   explicit Counter(const Transformer& model) : model_(model) {}
@@ -182,11 +184,12 @@ class Counter {
       const Block& block = stack.kinds[k];
       const std::string mixer = std::holds_alternative<Recurrence>(block.mixer) ? "recurrences" : "attention";
       for (const Projection& p : projections(block, stack.width)) {
-        const std::string named = part_of(p.name);
+        const std::string named = block.ahead ? kAhead : part_of(p.name);
         add(named.empty() ? mixer : named, checked_multiply(layers[k], weights(p)),
             checked_multiply(layers[k], visited_weights(p)));
       }
-      add("norms and small parameters", checked_multiply(layers[k], small_parameters(block, stack.width)));
+      add(block.ahead ? kAhead : "norms and small parameters",
+          checked_multiply(layers[k], small_parameters(block, stack.width)));
       const auto* attention = std::get_if<Attention>(&block.mixer);
       if (stack.distance_rows > 0 && attention != nullptr && !counted_distances(stack))
         add("distances", checked_multiply(stack.distance_rows, attention->heads));
@@ -211,6 +214,8 @@ class Counter {
     const Count matrix = head.tied ? 0 : checked_multiply(head.outputs, head.width > 0 ? head.width : width);
     result_.head = checked_add(matrix, !head.tied && head.bias ? head.outputs : 0);
     add("head", checked_add(matrix, head.bias ? head.outputs : 0));
+    if (model_.ahead.own_logits)
+      add(kAhead, checked_multiply(model_.counted_ahead, checked_multiply(head.outputs, model_.decoder().width)));
   }
 
   const Transformer& model_;
@@ -255,7 +260,8 @@ std::vector<std::string> peculiarities(const Transformer& model) {
         note(e->idle > 0, "experts that do nothing");
       }
       note(block.beside.has_value(), "scans beside its attention");
-      note(!block.extra.empty(), "matrices of layers that belong to neither attention nor network");
+      note(block.ahead, "layers that predict tokens beyond the next");
+      note(!block.extra.empty() && !block.ahead, "matrices of layers that belong to neither attention nor network");
     }
   return out;
 }
@@ -369,7 +375,7 @@ ForwardFlop forward_flop(const Transformer& model, Count seq) {
     width = static_cast<double>(p.out);
   }
   if (head.width > 0) width = static_cast<double>(head.width);
-  flop.products += tokens * 2 * width * static_cast<double>(head.outputs);
+  flop.products += static_cast<double>(1 + model.counted_ahead) * tokens * 2 * width * static_cast<double>(head.outputs);
   return flop;
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "orrery/base/diagnostics/refused_test_util.h"
+#include "orrery/describe/workload/layers_ahead.h"
+#include "orrery/describe/workload/transformer_operators.h"
 #include "orrery/describe/workload/transformer_test_util.h"
 
 namespace orrery::workload {
@@ -115,6 +117,44 @@ TEST(TransformerFacts, CountsBeyond64BitsAreNoNumbers) {
   const Count huge = Count{1} << 40;
   const Transformer model = model_of(block_of(heads_of(1, 1, huge), {huge, true, false}), huge, 2);
   EXPECT_THROW(parameters(model), base::OverflowError);
+}
+
+// README_WEIGHTS of DeepSeek-V3: 11.5 B unique parameters ahead, 671 B besides.
+TEST(TransformerFacts, AModuleAheadIsALayerAMatrixThreeNormsAndLogitsOnceMore) {
+  const Transformer plain = deepseek_v3(), one = with_ahead(plain, 1), two = with_ahead(plain, 2);
+  const Stack& stack = plain.decoder();
+  const Count h = stack.width, layer = block_parameters(stack.kinds[static_cast<std::size_t>(stack.layers.back())], h);
+  EXPECT_EQ(parameters(one).total - parameters(plain).total, layer + 2 * h * h + 3 * h);
+  EXPECT_NEAR(static_cast<double>(layer + 2 * h * h + 3 * h), 11.5e9, 0.15e9);
+  EXPECT_EQ(parameters(two).total - parameters(one).total, parameters(one).total - parameters(plain).total);
+  EXPECT_EQ(cache_elements(one) * 61, cache_elements(plain) * 62);
+  const auto flop = [](const Transformer& model) { return forward_flop(model, 512).products / 512; };
+  EXPECT_EQ(flop(two) - flop(one), flop(one) - flop(plain));
+  EXPECT_GT(flop(one) - flop(plain),
+            2.0 * static_cast<double>(2 * h * h + plain.head.outputs * h));  // a matrix and logits, besides the layer
+  EXPECT_EQ(with_ahead(plain, 0).decoder().layers.size(), stack.layers.size());
+}
+
+// What `map` runs with logits adds up to the same.
+TEST(TransformerFacts, OperatorsOfAModuleAheadAreItsProducts) {
+  const auto macs = [](const Transformer& model) {
+    Count sum = 0;
+    Phase phase;
+    phase.tokens = 64;
+    for (const BlockOperators& block : block_operators(model, phase))
+      for (const Operator& op : block.operators)
+        if (op.role == OperatorRole::kMatmul && op.name.find("expert") == std::string::npos)
+          sum += block.layers * op.instances * op.einsum.operations();
+    for (const Operator& op : products_around(model, phase).behind) sum += op.instances * op.einsum.operations();
+    return sum;
+  };
+  const Transformer plain = llama3_8b();
+  const double one = static_cast<double>(macs(with_ahead(plain, 1)) - macs(plain));
+  const auto flop = [](const Transformer& model) {
+    const ForwardFlop all = forward_flop(model, 64);
+    return all.products + all.attention;
+  };
+  EXPECT_DOUBLE_EQ(2 * one, flop(with_ahead(plain, 1)) - flop(plain));
 }
 
 TEST(TransformerFacts, NothingIsKeptForTokensThatSeeTheWholeSequence) {

@@ -136,7 +136,10 @@ class Builder {
     if (head.at_one_token) columns_ = phase_.batch;
     for (const Projection& p : head.transform) multiply(p);
     const Count wide = head.transform.empty() ? model_.decoder().width : head.transform.back().out;
-    if (head.outputs > 0) multiply({"logits", head.width > 0 ? head.width : wide, head.outputs});
+    if (head.outputs > 0) {
+      multiply({"logits", head.width > 0 ? head.width : wide, head.outputs});
+      out.behind.back().instances += model_.counted_ahead;
+    }
     found_.throw_if_errors();
     return out;
   }
@@ -395,6 +398,7 @@ std::string kind_of(const Block& block) {
     out = std::holds_alternative<Recurrence>(block.mixer) ? "recurrence" : "no attention";
   else if (a->reach != Reach::kAll)
     out = fmt::format("{} of {}", a->reach == Reach::kChunk ? "chunks" : "window", a->span);
+  if (block.ahead) out = "predicts ahead, " + out;
   if (const auto* experts = std::get_if<Experts>(&block.feed_forward))
     return out + fmt::format(", {} experts", experts->count);
   return std::holds_alternative<FeedForward>(block.feed_forward) ? out + ", dense" : out;

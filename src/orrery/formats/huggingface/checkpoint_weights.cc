@@ -171,8 +171,12 @@ class Storing {
     }
     for (const Quantisation::Group& group : quantisation_.groups) {
       used_targets_.emplace_back(group.targets.size(), 0);
-      for (const ModulePattern& target : group.targets)
+      auto& of_layers = targets_by_layer_.emplace_back();
+      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+        const ModulePattern& target = group.targets[t];
+        of_layers[target.layer()].push_back(t);
         formats_by_layer_ = formats_by_layer_ || target.layer() || target.asks_layers();
+      }
     }
   }
 
@@ -203,12 +207,15 @@ class Storing {
       const auto kind = static_cast<std::size_t>(stack.layers[i]);
       const auto layer = static_cast<Count>(i);
       const auto told = by_layer_.find(layer);
-      if (told == by_layer_.end() && !ask) {
+      const bool ahead = stack.kinds[kind].ahead;
+      if (told == by_layer_.end() && !ask && !ahead) {
         ++plain[kind];
         continue;
       }
       std::vector<std::size_t> patterns = any_layer_;
       if (told != by_layer_.end()) patterns.insert(patterns.end(), told->second.begin(), told->second.end());
+      for (std::size_t p = 0; ahead && p < quantisation_.kept.size(); ++p)
+        if (quantisation_.kept[p].of_prediction() && quantisation_.kept[p].layer()) patterns.push_back(p);
       if (ask) patterns.insert(patterns.end(), asking_.begin(), asking_.end());
       store(stack, stack.kinds[kind], tower, layer, patterns, 1);
     }
@@ -230,7 +237,8 @@ class Storing {
     const bool decodes = &stack == &model_.decoder();
     StoredKind* kind = decodes ? &out_->kinds[static_cast<std::size_t>(&block - stack.kinds.data())] : nullptr;
     for (const Matrix& matrix : matrices(block, stack.width, model_.family.starts_with("gemma4"))) {
-      const ModuleName name = {tower, layer, matrix.names};
+      ModuleName name = {tower, layer, matrix.names};
+      if (block.ahead) name.ahead = layer - first_ahead();
       const bool stays = kept(name, patterns);  // every pattern is told that it was of use
       const bool may = (!tower || quantisation_.tower) && (!matrix.router || quantisation_.routers) &&
                        (matrix.expert || !quantisation_.experts_only);
@@ -254,13 +262,26 @@ class Storing {
     return any;
   }
 
+  // Of a group, those that may pick it: published lists name every matrix of every layer.
+  std::vector<std::size_t> targets_of(std::size_t group, const ModuleName& name) const {
+    std::vector<std::size_t> out;
+    const auto add = [&](const std::optional<Count>& layer) {
+      const auto found = targets_by_layer_[group].find(layer);
+      if (found != targets_by_layer_[group].end()) out.insert(out.end(), found->second.begin(), found->second.end());
+    };
+    add(std::nullopt);
+    if (name.layer) add(name.layer);
+    if (name.ahead && name.ahead != name.layer) add(name.ahead);
+    return out;
+  }
+
   // Of the first group that picks it. Other targets may mean the same matrix: each is told that it was of use.
   const StoredFormat* format_of(const ModuleName& name) {
     const StoredFormat* format = nullptr;
     for (std::size_t g = 0; g < quantisation_.groups.size(); ++g) {
       const Quantisation::Group& group = quantisation_.groups[g];
       bool picked = group.targets.empty();
-      for (std::size_t t = 0; t < group.targets.size(); ++t) {
+      for (const std::size_t t : targets_of(g, name)) {
         if ((picked && used_targets_[g][t] != 0) || !group.targets[t].picks(name)) continue;
         used_targets_[g][t] = 1;
         picked = true;
@@ -295,6 +316,14 @@ class Storing {
     by_bits_[format->bits] += static_cast<double>(weights);
     for (const auto& [bits, count] : by_bits_)
       if (count >= by_bits_[out_->bits]) out_->bits = bits;
+  }
+
+  Count first_ahead() const {
+    const Stack& stack = model_.decoder();
+    const auto first = std::find_if(stack.layers.begin(), stack.layers.end(), [&](int kind) {
+      return stack.kinds[static_cast<std::size_t>(kind)].ahead;
+    });
+    return static_cast<Count>(first - stack.layers.begin());
   }
 
   // The layers behind the last one predict tokens beyond the next, and are not counted.
@@ -340,6 +369,8 @@ class Storing {
   const Quantisation& quantisation_;
   std::vector<char> used_;
   std::vector<std::vector<char>> used_targets_;  // of every group
+  // Of every group, the targets that name a layer, and (nothing) those that name none.
+  std::vector<std::map<std::optional<Count>, std::vector<std::size_t>>> targets_by_layer_;
   bool formats_by_layer_ = false;
   std::map<Count, std::vector<std::size_t>> by_layer_;
   std::vector<std::size_t> any_layer_, asking_;
@@ -349,15 +380,35 @@ class Storing {
 
 }  // namespace
 
+namespace {
+
+// DeepSeek V3's files have a bias for each expert beside the parameters, which corrects the routers' scores.
+Count corrections(const workload::Transformer& model) {
+  if (!model.family.starts_with("deepseek_v3")) return 0;
+  Count sum = 0;
+  for (const int kind : model.decoder().layers)
+    if (const auto* e = std::get_if<Experts>(&model.decoder().kinds[static_cast<std::size_t>(kind)].feed_forward))
+      sum = checked_add(sum, e->count);
+  return sum;
+}
+
+}  // namespace
+
 StoredWeights stored_weights(const workload::Transformer& model, const WeightWidths& widths, base::Diagnostics& found) {
   StoredWeights out;
   out.plain_bits = out.bits = widths.bits;
   out.stated = widths.stated;
   out.method = widths.quantisation.method;
   if (!widths.quantisation.groups.empty()) Storing(model, widths).run(out, found);
-  const Count plain = workload::parameters(model).total - out.converted;
-  out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
+  Count plain = workload::parameters(model).total - out.converted;
   if (plain > out.converted) out.bits = out.plain_bits;
+  // Tables and logits that files hold again for every module that predicts ahead.
+  const Count table = base::checked_multiply(model.vocab, model.embedding_width);
+  if (model.ahead.copies)
+    plain = checked_add(plain, checked_multiply(model.counted_ahead, checked_multiply(2, table)));
+  out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
+  // DeepSeek's own files have it in 32 bits, those that others converted in the width of the rest.
+  out.bytes += static_cast<double>(corrections(model)) * (out.method == "fp8" ? 32 : out.plain_bits) / 8;
   return out;
 }
 

@@ -15,6 +15,7 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
+#include "orrery/describe/workload/layers_ahead.h"
 #include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/formats/huggingface/activations.h"
 #include "orrery/formats/huggingface/families/config_keys.h"
@@ -282,6 +283,7 @@ class Reader {
     check_activations(*object_, options_.ignored, found());
     widths_ = read_widths(*object_, outer_, options_.ignored, options_.outside == Outside::kWarned, found());
     keys_->report_missing(family_->model_type);
+    if (options_.ahead) count_ahead();
     if (found().has_errors()) return;
     place_sizes();
     bound_parameters();
@@ -291,6 +293,32 @@ class Reader {
     result_.weights = stored_weights(model, widths_, unnamed);
     if (options_.outside == Outside::kWarned) found().append(unnamed);
     if (!strict_) check_head();
+  }
+
+  // As many modules that predict ahead as are asked for.
+  void count_ahead() {
+    workload::Transformer& model = result_.transformer;
+    const base::Count stated = model.predicted_ahead, asked = *options_.ahead > 0 ? *options_.ahead : stated;
+    std::string wrong, way = "without `--mtp` the answer is that of the layers before them";
+    if (!model.ahead.known && stated == 0) {
+      wrong = fmt::format("of models of type `{}` no layers that predict tokens beyond the next are known", model.family);
+    } else if (!model.ahead.known) {
+      wrong = fmt::format("what predicts tokens beyond the next in models of type `{}` is not known", model.family);
+    } else if (asked == 0) {
+      wrong = "the file states no layers that predict tokens beyond the next";
+      way = "where its checkpoint has some, say how many: `--mtp 1`";
+    } else if (stated > 0 && asked > stated) {
+      wrong = fmt::format("{} modules that predict tokens beyond the next are asked for, but the file states {}", asked,
+                          stated);
+      way = fmt::format("`--mtp {}`, or `--mtp` alone", stated);
+    }
+    if (!wrong.empty()) {
+      found().error("O0918", wrong, whole()).hint(way);
+    } else if (options_.ahead_apart) {
+      model.predicted_ahead = asked;
+    } else if (!found().has_errors()) {
+      model = workload::with_ahead(std::move(model), asked);
+    }
   }
 
   // By names that do not depend on the family, too.

@@ -292,8 +292,16 @@ bool ModulePattern::names_layer(base::Count layer) const {
   return layers_.empty() ? layer_ == layer : globs(layers_, std::to_string(layer));
 }
 
+// `mtp.layers.0.*`: layers of a room of their own, which count from 0.
+bool ModulePattern::picks_ahead(const ModuleName& module) const {
+  if ((layer_ || !layers_.empty()) && !names_layer(*module.ahead)) return false;
+  return parts_.empty() || std::any_of(module.names.begin(), module.names.end(),
+                                       [&](const std::string& name) { return follows(parts_, cut(name)); });
+}
+
 bool ModulePattern::picks_name(const ModuleName& module) const {
-  if (prediction_ || (projector_ && module.layer)) return false;
+  if (projector_ && module.layer) return false;
+  if (prediction_) return module.ahead && picks_ahead(module);
   const bool some_layers = layer_ || !layers_.empty();
   if (tower_ != module.tower && (tower_ || text_only_ || some_layers)) return false;
   if (some_layers && !(module.layer && names_layer(*module.layer))) return false;
@@ -306,6 +314,7 @@ bool ModulePattern::picks(const ModuleName& module) const {
   if (!expression_) return picks_name(module);
   static constexpr std::array<std::string_view, 4> kText = {"model.layers.", "language_model.model.layers.",
                                                             "model.language_model.layers.", "transformer.h."};
+  static constexpr std::array<std::string_view, 4> kAhead = {"mtp.layers.", "model.mtp.layers.", "mtp.", "model.mtp_layers."};
   static constexpr std::array<std::string_view, 5> kImages = {
       "visual.blocks.", "model.visual.blocks.", "vision_tower.vision_model.encoder.layers.",
       "model.vision_tower.vision_model.encoder.layers.", "vision_model.model.layers."};
@@ -313,20 +322,21 @@ bool ModulePattern::picks(const ModuleName& module) const {
                                                                 "language_model.model."};
   static constexpr std::array<std::string_view, 4> kNearImages = {"", "visual.", "vision_tower.",
                                                                   "multi_modal_projector."};
-  const auto any = [&](const auto& before) {
+  const auto any = [&](const auto& before, const std::optional<base::Count>& layer) {
     for (const std::string_view prefix : before)
       for (std::string name : module.names) {
         std::replace(name.begin(), name.end(), '*', '0');
         std::string full(prefix);
-        if (module.layer) full += std::to_string(*module.layer) + ".";
+        if (layer) full += std::to_string(*layer) + ".";
         full += name;
         for (const auto& [sequence, to_the_end] : alternatives_)
           if (begins(sequence, to_the_end, full)) return true;
       }
     return false;
   };
-  if (module.layer) return module.tower ? any(kImages) : any(kText);
-  return module.tower ? any(kNearImages) : any(kNearText);
+  if (module.ahead && any(kAhead, module.ahead)) return true;
+  if (module.layer) return module.tower ? any(kImages, module.layer) : any(kText, module.layer);
+  return module.tower ? any(kNearImages, module.layer) : any(kNearText, module.layer);
 }
 
 }  // namespace orrery::formats::huggingface

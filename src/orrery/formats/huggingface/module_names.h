@@ -19,6 +19,7 @@ struct ModuleName {
   bool tower = false;                // of what reads no text
   std::optional<base::Count> layer;  // nothing: around the layers
   std::vector<std::string> names;    // any of them
+  std::optional<base::Count> ahead = {};  // it predicts ahead: behind the last layer, the first being 0
 };
 
 // A name, or part of one between dots (`mlp.gate` picks `model.layers.3.mlp.gate`, not `mlp.gate_proj`), in which `*`
@@ -34,7 +35,7 @@ class ModulePattern {
   // The layer that it names; nothing where it may pick from several.
   std::optional<base::Count> layer() const { return layer_; }
   bool of_tower() const { return tower_; }
-  // Of layers that predict tokens beyond the next (`mtp.layers.0`), which are not counted.
+  // Of layers that predict tokens beyond the next (`mtp.layers.0`).
   bool of_prediction() const { return prediction_; }
   // Whether it must be asked layer by layer, though it names none.
   bool asks_layers() const { return asks_layers_; }
@@ -53,6 +54,7 @@ class ModulePattern {
   bool read_room(std::size_t at);
   void read_expression(std::string_view expression);
   bool picks_name(const ModuleName& module) const;
+  bool picks_ahead(const ModuleName& module) const;
   static bool begins(const Sequence& sequence, bool to_the_end, std::string_view name);
 
   std::string text_;

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/formats/huggingface/config_test_util.h"
 
 namespace orrery::formats::huggingface {
 namespace {
 
-using base::codes, base::Codes;
+using base::codes, base::Codes, base::Count;
 
 const ReadOptions kWarned = {.outside = Outside::kWarned};
 
@@ -98,17 +99,54 @@ TEST(StoredWeights, TheLogitsMatrixIsConvertedWhereTheFileSaysSo) {
             kMatrices + 4096.0 * 128256);
 }
 
-// model.safetensors.index.json of an AWQ DeepSeek R1 says 364,589,799,936 bytes (kvcache-ai/sglang_awq): there the
-// routers' biases of 58 x 256 experts are 32 bits wide, here 16.
-TEST(StoredWeights, OfDeepSeekR1ByAwqAreThoseOfItsIndex) {
-  const std::string r1 = R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
+// The sizes of DeepSeek V3 and R1.
+std::string deepseek(const std::string& more) {
+  return R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
     "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048,
     "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "n_group": 8, "topk_group": 4,
     "first_k_dense_replace": 3, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280, "max_position_embeddings": 163840,
-    "tie_word_embeddings": false, "torch_dtype": "bfloat16",
-    "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true}})";
-  EXPECT_DOUBLE_EQ(weights_of(r1).bytes + 2.0 * 58 * 256, 364589799936);
+    "tie_word_embeddings": false, "torch_dtype": "bfloat16", )" +
+         more + "}";
+}
+
+// model.safetensors.index.json of an AWQ DeepSeek R1 (kvcache-ai/sglang_awq).
+TEST(StoredWeights, OfDeepSeekR1ByAwqAreThoseOfItsIndex) {
+  EXPECT_DOUBLE_EQ(
+      weights_of(
+          deepseek(R"("quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true})"))
+          .bytes,
+      364589799936);
+}
+
+// The tensors of deepseek-ai/DeepSeek-V3, as the example of github.com/simpx/model-inspect adds them up: the layer that
+// predicts ahead among them, with tables and logits of its own, which the report counts once: 685 B stored, 671 B and
+// 11.6 B different ones.
+TEST(StoredWeights, OfDeepSeekV3WithItsLayerAheadAreThoseOfItsTensors) {
+  ReadOptions ahead = kWarned;
+  ahead.ahead = 0;
+  const auto v3 = read_config(base::source(deepseek(R"("num_nextn_predict_layers": 1, "quantization_config":
+    {"quant_method": "fp8", "weight_block_size": [128, 128]})")),
+                              ahead);
+  EXPECT_DOUBLE_EQ(v3.weights.bytes, 688574839360);
+  const workload::Parameters counted = workload::parameters(v3.transformer);
+  EXPECT_EQ(counted.total, 682636472320);
+  EXPECT_EQ(counted.total + 2 * Count{129280} * 7168, 684489830400);  // 685 B, as the hub has it
+}
+
+// Of ModelOpt's lists, `mtp.layers.0*` keeps the layer that predicts ahead in 16 bits.
+TEST(StoredWeights, ALayerAheadIsKeptUnderTheNameOfItsRoom) {
+  ReadOptions ahead = kWarned;
+  ahead.ahead = 0;
+  const auto with = [&](const std::string& kept) {
+    return read_config(base::source(deepseek(R"("num_nextn_predict_layers": 1, "quantization_config": {"quant_method":
+      "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head")" + kept + "]}")),
+                       ahead);
+  };
+  const auto all = with(""), named = with(R"(, "mtp.layers.0*")"), numbered = with(R"(, "model.layers.61*")");
+  EXPECT_GT(all.weights.converted, named.weights.converted + 11'000'000'000);
+  EXPECT_EQ(named.weights.converted, numbered.weights.converted);
+  EXPECT_EQ(named.diagnostics.all().size(), all.diagnostics.all().size());
 }
 
 // A published Qwen3.6 27B (fantasylord/Qwen36) lists `linear_attn` beside its two narrow matrices, and its index has

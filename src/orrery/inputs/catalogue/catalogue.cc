@@ -155,6 +155,9 @@ ChipFile load_chip(const std::string& directory, const std::string& name_or_path
 
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use) {
   const bool in_catalogue = has_entry(directory, kModel, name_or_path);
+  if (in_catalogue && !use.like.empty())
+    base::fail("O1103", fmt::format("--like {} with `{}`, whose type the catalogue knows", use.like, name_or_path), {},
+               "leave it out; of a file of yours with that name, give a path: `./" + name_or_path + "`");
   const std::string path =
       in_catalogue ? entry_path(directory, kModel, name_or_path) : model_path(directory, name_or_path);
 
@@ -162,7 +165,8 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   ModelFile model;
   model.file = yaml::read_file(path);
   auto document = formats::huggingface::read_config(
-      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside, use.like});
+      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside, use.like,
+       use.ahead, use.ahead_apart});
   for (const std::string& key : use.ignored)
     model.ignored.push_back({"--ignore " + key, base::content_hash(key + model.file->text)});
   model.transformer = std::move(document.transformer);

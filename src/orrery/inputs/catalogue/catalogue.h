@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,8 @@ struct ModelUse {
   std::vector<std::string> ignored = {};
   formats::huggingface::Outside outside = formats::huggingface::Outside::kRefused;
   std::string like = {};  // read a config.json as one of this `model_type`; empty: as its own
+  std::optional<base::Count> ahead = {};  // as formats::huggingface::ReadOptions::ahead
+  bool ahead_apart = false;
 };
 ModelFile load_model(const std::string& directory, const std::string& name_or_path, const ModelUse& use = {});
 

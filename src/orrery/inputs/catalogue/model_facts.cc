@@ -78,6 +78,7 @@ ModelFacts model_facts(const FactsRequest& request) {
   facts.attention_flop_per_token = flop.attention / tokens;
   facts.visible_attention_flop_per_token = flop.visible_attention / tokens;
   facts.predicted_ahead = model.predicted_ahead;
+  facts.counted_ahead = model.counted_ahead;
   return facts;
 }
 

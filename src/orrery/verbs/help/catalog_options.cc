@@ -132,6 +132,7 @@ int run_catalog(const Arguments& arguments, Console& console) {
   line.count("--seq", request.sequence, "Tokens in a sequence; default: the model's longest, at most 4096");
   declare_ignored(line, request.use.ignored);
   declare_like(line, request.use.like);
+  declare_mtp(line, request.use.ahead);
   if (!line.read(arguments, console)) return kDone;
   const std::string directory = verbs::catalogue_directory();
   // A model is shown without a look at what else there is.

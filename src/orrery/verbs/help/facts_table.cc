@@ -66,8 +66,9 @@ std::string facts_table(const ModelFacts& facts) {
                        flop(facts.visible_attention_flop_per_token));
   if (!facts.not_counted.empty()) out += fmt::format("not counted       {}\n", base::joined(facts.not_counted, "; "));
   if (facts.predicted_ahead > 0)
-    out += fmt::format("not counted       {} layer{} predicting tokens beyond the next\n", facts.predicted_ahead,
-                       base::plural(facts.predicted_ahead));
+    out += fmt::format("not counted       {} layer{} predicting tokens beyond the next: `--mtp` counts {}\n",
+                       facts.predicted_ahead, base::plural(facts.predicted_ahead),
+                       base::plural(facts.predicted_ahead, "it", "them"));
 
   for (const BlockFacts& block : facts.blocks) {
     Table operators;

@@ -85,7 +85,9 @@ Record<ModelFacts> facts() {
        block},
       {"not_counted", "What the operations leave out.", &ModelFacts::not_counted},
       {"predicted_ahead", "Further layers that predict tokens beyond the next one; not counted.",
-       &ModelFacts::predicted_ahead}};
+       &ModelFacts::predicted_ahead},
+      {"counted_ahead", "Modules that predict tokens beyond the next one and are counted, by `--mtp`.",
+       &ModelFacts::counted_ahead}};
 }
 
 // Any keys: which there are depends on the installation.

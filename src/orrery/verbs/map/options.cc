@@ -140,6 +140,7 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.text("--model", options.request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, options.request.ignored);
   declare_like(line, options.request.like);
+  declare_mtp(line, options.request.mtp);
   line.text("--layer", options.request.layer, "NAME", "Only this layer, with its loop nest and energy per level");
   line.count("--seq", options.request.sequence,
              "Tokens in a sequence, of --phase decode those in the cache; default: the model's longest, at most 4096");

@@ -26,6 +26,7 @@ struct MapRequest : DocumentRequest {
   std::string model;                        // catalogue name or path; empty: the files' problems
   std::vector<std::string> ignored;         // keys of its config.json to leave out of account
   std::string like;                         // a `model_type` to read its config.json as
+  std::optional<base::Count> mtp;           // modules that predict ahead; 0: as many as it states; absent: none
   std::optional<base::Count> sequence, batch;
   std::string phase;                           // "prefill" (or empty), "decode" or "verify"
   std::optional<base::Count> cached, drafted;  // tokens in the cache; tokens to verify

@@ -141,6 +141,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   line.text("--model", request.model, "NAME|FILE", "Model from the catalogue, or its config.json");
   declare_ignored(line, request.ignored);
   declare_like(line, request.like);
+  declare_mtp(line, request.mtp);
   line.text("--system", request.system, "NAME|FILE",
             "System from the catalogue, or its file; several with commas between");
   line.text("--chip", request.chip, "NAME|PATH",

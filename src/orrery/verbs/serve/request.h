@@ -20,6 +20,7 @@ struct ServeRequest {
   std::string model, system;         // catalogue names or paths; of systems several, with commas between
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
+  std::optional<base::Count> mtp;    // its modules that predict ahead make the guesses; 0: all that it states
   std::optional<base::Count> gpus;   // accelerators that may be taken
   std::optional<serving::Engine> engine;
   std::optional<machine::Precision> precision, cache_precision;

@@ -39,6 +39,8 @@ void require(const ServeRequest& r) {
   }
   missing(r.requests > 0 && !r.simulate && r.trace.empty(), "`--simulate` beside `--requests`",
           "add it, or leave `--requests` out");
+  missing(r.mtp && !r.speculate, "`--speculate` beside `--mtp`",
+          "the modules that predict ahead make guesses: `--mtp --speculate 1 --acceptance 0.8`");
   missing(r.speculate.has_value() != r.acceptance.has_value(), "both `--speculate` and `--acceptance`, or none",
           "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
   missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",

@@ -227,7 +227,8 @@ void read_model_and_system(const std::string& catalogue, SplitOverrides& overrid
   const TrainRequest& request = setting.request;
   TrainedModel& trained = setting.trained;
   const ModelFile model_file =
-      load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kRefused, request.like});
+      load_model(catalogue, request.model,
+                 {request.ignored, formats::huggingface::Outside::kRefused, request.like, request.mtp, true});
   if (request.system == kThisMachine) {
     setting.here.emplace(request.limits.threads);
     settle_here(request, overrides, trained.warnings);

@@ -355,7 +355,7 @@ PassPair logits_passes(const LayerContext& c) {
 }
 
 PassPair ahead_passes(const LayerContext& c) {
-  PassPair passes = layer_passes(c, c.model.kinds[c.model.last_kind]);
+  PassPair passes = layer_passes(c, c.model.kinds[c.model.ahead_kind]);
   const auto add = [&](const PassPair& more) {
     passes.forward.add(more.forward, 1);
     passes.backward.add(more.backward, 1);

@@ -50,7 +50,7 @@ ForwardFlops::ForwardFlops(const Model& model) : backward_(core_backward_product
   ends_ += logits;
   if (model.ahead > 0) {
     const auto ahead = static_cast<double>(model.ahead);
-    add(model.kinds[model.last_kind], ahead);
+    add(model.kinds[model.ahead_kind], ahead);
     ends_ += ahead * (logits + 4 * s * static_cast<double>(model.hidden) * static_cast<double>(model.hidden));
   }
 }

@@ -284,7 +284,7 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
   if (model.ahead > 0) {
     const double own = ahead_of_stage(model, plan);
     params.dense += own * model.ahead_params / t;
-    add(plan, model.kinds[model.last_kind], own, params);
+    add(plan, model.kinds[model.ahead_kind], own, params);
   }
   if (holds(plan, stage, 0)) params.dense += (model.table + model.first_params) / t + model.positions;
   if (!holds(plan, stage, logits_stage(plan))) return;
@@ -316,7 +316,7 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
   add(plan, kind, layers * own_weights(kind), sum.params);
   sum.layers += layers;
   if (mixture) sum.mixtures += layers;
-  if (model.ahead > 0 && &kind == &model.kinds[model.last_kind]) layers += ahead_of_stage(model, plan);
+  if (model.ahead > 0 && &kind == &model.kinds[model.ahead_kind]) layers += ahead_of_stage(model, plan);
   sum.kept += layers * bytes.kept;
   double& back = mixture ? sum.mixtures_back : sum.dense_back;
   back = std::max(back, bytes.brought_back);

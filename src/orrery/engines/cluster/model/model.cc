@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "orrery/describe/workload/transformer_facts.h"
+#include "orrery/describe/workload/transformer_operators.h"
 
 namespace orrery::cluster {
 namespace {
@@ -208,10 +209,26 @@ void refuse(const Transformer& model, const std::vector<std::string>& reasons) {
   found.throw_if_errors();
 }
 
+// The decoder's kind that a module which predicts ahead is a layer of: the last layer's, or the one like the module's;
+// -1: none is.
+int ahead_kind(const Transformer& model) {
+  const workload::Stack& stack = model.decoder();
+  if (stack.layers.empty()) return -1;
+  if (model.ahead.layers.empty()) return stack.layers.back();
+  const Block& own = model.ahead.layers.front();
+  for (std::size_t k = 0; k < stack.kinds.size() && model.ahead.layers.size() == 1; ++k)
+    if (workload::kind_of(stack.kinds[k]) == workload::kind_of(own) &&
+        workload::block_parameters(stack.kinds[k], stack.width) == workload::block_parameters(own, stack.width))
+      return static_cast<int>(k);
+  return -1;
+}
+
 std::vector<std::string> inexpressible(const Transformer& model) {
   std::vector<std::string> out = workload::peculiarities(model);
   if (model.stacks.size() > 2) out.emplace_back("more than two stacks of layers");
   if (!model.towers.empty()) out.emplace_back("a tower beside its layers, which makes tokens of images");
+  if (model.predicted_ahead > 0 && !model.stacks.empty() && ahead_kind(model) < 0)
+    out.emplace_back("modules that predict ahead by layers unlike its own");
   for (const workload::Stack& stack : model.stacks)
     for (const Block& block : stack.kinds)
       if (block.cross && model.stacks.size() < 2)
@@ -268,8 +285,8 @@ void add_stack(const workload::Stack& stack, Count seq, Count source, const Tran
     kind.layers = layers[k];
     kind.weight_sets = real(sets[k]);
     kind.source = source;
-    if (&stack == &transformer.decoder() && static_cast<int>(k) == stack.layers.back())
-      model.last_kind = model.kinds.size();
+    if (&stack == &transformer.decoder() && static_cast<int>(k) == ahead_kind(transformer))
+      model.ahead_kind = model.kinds.size();
     model.kinds.push_back(std::move(kind));
   }
   for (const Projection& p : stack.into) {

@@ -115,7 +115,7 @@ struct Model {
   Attention attention = Attention::kMaterialised;
   bool dropout = false;
   std::vector<LayerKind> kinds;
-  std::size_t last_kind = 0;
+  std::size_t ahead_kind = 0;
   int front = -1;       // the kind of the first layers where it does not come again; others are spread evenly
   double crossing = 0;  // elements of a sequence that cross a stage boundary
   double embedded = 0;  // elements of a sequence that the tables yield
@@ -125,7 +125,7 @@ struct Model {
   std::vector<Matrix> first, last;  // around the layers
   double first_params = 0, last_params = 0;
   Logits logits;
-  base::Count ahead = 0;    // further layers of the last kind that predict tokens beyond the next, each with logits
+  base::Count ahead = 0;    // further layers of `ahead_kind` that predict tokens beyond the next, each with logits
   double ahead_params = 0;  // of each, besides a layer's
   double parameters = 0, active_parameters = 0;
   bool shares_weights = false;  // among layers

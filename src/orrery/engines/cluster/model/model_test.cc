@@ -181,6 +181,25 @@ TEST(ClusterModel, AFurtherPredictedTokenCostsALayerAndLogits) {
   EXPECT_GT(seconds(with, run), seconds(longer, run));
 }
 
+// A module may be like another layer than the last one; one like none is refused, as its time would be another layer's.
+TEST(ClusterModel, AModuleAheadIsTheKindOfLayerThatItIsLike) {
+  Gpt sizes = gpt(16, 1024, 8);
+  Transformer mixed = workload::plain_transformer(sizes);
+  workload::Block wide = mixed.stacks.front().kinds.front();
+  std::get<workload::FeedForward>(wide.feed_forward).inner *= 4;
+  mixed.stacks.front().kinds.push_back(wide);
+  mixed.stacks.front().layers.back() = 1;
+  mixed.predicted_ahead = 1;
+  Transformer narrow = mixed, strange = mixed;
+  narrow.ahead.layers = {mixed.stacks.front().kinds.front()};
+  std::get<workload::FeedForward>(wide.feed_forward).inner *= 2;
+  strange.ahead.layers = {wide};
+  EXPECT_LT(model_flops_per_sequence(of(narrow, sizes)), model_flops_per_sequence(of(mixed, sizes)));
+  Plan plan;
+  EXPECT_LT(memory(of(narrow, sizes), plan).weights, memory(of(mixed, sizes), plan).weights);
+  EXPECT_THROW(of(strange, sizes), base::InputError);
+}
+
 TEST(ClusterModel, AWindowInSomeLayersLeavesThoseCoresLessToDo) {
   Gpt sizes = gpt(16, 1024, 8, 51200, 8192);
   sizes.attention = Attention::kFlash;

@@ -48,6 +48,7 @@ void add_attention(const workload::Attention& a, ServedLayers& out) {
 ServedLayers layers_of(const workload::Block& block, Count width) {
   ServedLayers out;
   out.width = width;
+  out.ahead = block.ahead;
   const auto* attention = std::get_if<workload::Attention>(&block.mixer);
   const auto* recurrence = std::get_if<workload::Recurrence>(&block.mixer);
   const auto* experts = std::get_if<workload::Experts>(&block.feed_forward);
@@ -100,9 +101,9 @@ std::vector<std::string> priced(const workload::Transformer& t) {
       indexed = indexed && (!a->index || (a->latent && a->reach == workload::Reach::kAll && a->compressed == 1));
       equal = equal && (!a->value_is_key || (a->matrices.empty() && a->compressed == 1));
     }
-    for (const workload::Projection& extra : block.extra) gates = gates && extra.name == "layer-head-gate";
+    for (const workload::Projection& extra : block.extra) gates = gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead");
   }
-  std::vector<std::string> out = {"experts that work on a latent"};
+  std::vector<std::string> out = {"experts that work on a latent", "layers that predict tokens beyond the next"};
   if (indexed) out.emplace_back("attention to keys that an index picks");
   if (equal) out.emplace_back("values made of its keys");
   if (gates) out.emplace_back("matrices of layers that belong to neither attention nor network");
@@ -137,7 +138,9 @@ ServedModel served(const workload::Transformer& t) {
     out.kinds.back().layers = layers;
     out.kinds.back().kind = k;
   }
-  out.layers = static_cast<Count>(stack.layers.size());
+  out.layers = 0;
+  for (const ServedLayers& kind : out.kinds) out.layers += kind.ahead ? 0 : kind.layers;
+  out.ahead = t.counted_ahead;
   out.width = stack.width;
   out.outputs = t.head.outputs;
   const workload::Parameters counted = workload::parameters(t);
@@ -196,7 +199,7 @@ double weight_bytes(const ServedModel& model, const Deployment& d) {
     const double expert = static_cast<double>(kind.expert_in * kind.expert_up + kind.expert_inner * kind.expert_in);
     layer += static_cast<double>(kind.experts) / static_cast<double>(d.tp * d.dp) * expert *
              bytes_of_weight(kind.expert_stored, d);
-    sum += layer * static_cast<double>(kind.layers) * share;
+    sum += layer * static_cast<double>(kind.layers) * (kind.ahead ? 1 : share);  // those ahead stand on the last
   }
   // Tables and towers stand on the first stage, logits on the last.
   const double table = (model.table + model.tower) * kSmallBytes, head = model.head * model.head_bytes;

@@ -53,6 +53,7 @@ struct ServedLayers {
   base::Count experts = 0, top_k = 1, expert_in = 0, expert_up = 0, expert_inner = 0;
   Stored expert_stored = {};
   double state = 0;        // elements for a sequence: of a scan and of its convolution's window
+  bool ahead = false;      // of what predicts ahead: runs for guesses alone
   int parts = 2;           // each ends with an all-reduce among tensor ranks
   double small = 0;        // parameters on every rank: norms and the like
   double activations = 0;  // the most elements of a token between two operators
@@ -63,7 +64,8 @@ struct ServedLayers {
 struct ServedModel {
   std::string name;
   std::vector<ServedLayers> kinds;
-  base::Count layers = 0;
+  base::Count layers = 0;  // besides those that predict ahead
+  base::Count ahead = 0;   // modules that do
   base::Count width = 0;
   base::Count outputs = 0;  // logits
   double table = 0;         // parameters of tables that are looked up,

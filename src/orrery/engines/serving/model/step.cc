@@ -158,7 +158,8 @@ double StepModel::attention_seconds(const StepWork& work) const {
   double seconds = 0;
   Sums unused;
   for (const ServedLayers& kind : model_.kinds)
-    seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
+    if (!kind.ahead)
+      seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
   return seconds;
 }
 
@@ -233,14 +234,31 @@ void StepModel::add_logits(Count rows, Sums& out) const {
                                                 static_cast<double>(rows * model_.outputs) * kStream);
 }
 
-// Guesses are made one after the other by a layer like the model's last ones and the logits, an assumption.
+// Guesses are made one after the other. A module that predicts ahead reads first what the step reads, prompts and
+// known tokens, as its caches need them; a guess more than there are modules is one token through one of them again.
+// Without modules they are made by a layer like the model's last ones and the logits, an assumption.
 void StepModel::add_drafts(const StepWork& work, Sums& out) const {
+  const auto run = [&](const ServedLayers& kind, double layers, const StepWork& reads, Count queries) {
+    Sums of;
+    add_layer(kind, layers, reads, queries, of);
+    out.add(of, layers);
+  };
+  // Of a kind, layers of a module.
+  const auto each = [&](const ServedLayers& kind) {
+    return static_cast<double>(kind.layers) / static_cast<double>(model_.ahead);
+  };
+  for (const ServedLayers& kind : model_.kinds)
+    if (kind.ahead)
+      run(kind, each(kind) * static_cast<double>(std::min(model_.ahead, deployment_.drafted)), work,
+          deployment_.queries());
   if (work.decodes == 0) return;
   StepWork one;
   one.decodes = work.decodes, one.decode_context = work.decode_context;
   for (Count i = 0; i < deployment_.drafted; ++i) {
+    for (const ServedLayers& kind : model_.kinds)
+      if (kind.ahead && i >= model_.ahead) run(kind, each(kind), one, 1);
+    if (model_.ahead == 0) run(model_.kinds.back(), 1, one, 1);
     Sums of;
-    add_layer(model_.kinds.back(), 1, one, 1, of);
     add_logits(one.decodes, of);
     out.add(of, 1);
   }
@@ -251,6 +269,7 @@ StepCost StepModel::cost(const StepWork& work) const {
   const Count queries = deployment_.queries(), tokens = work.prompt_tokens + work.decodes * queries;
   if (tokens == 0) return {};
   for (const ServedLayers& kind : model_.kinds) {
+    if (kind.ahead) continue;
     const double layers = static_cast<double>(kind.layers) * share_;
     Sums of;
     add_layer(kind, layers, work, queries, of);

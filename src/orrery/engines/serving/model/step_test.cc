@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/engines/serving/model/served_roofline.h"
+#include "orrery/describe/workload/layers_ahead.h"
+#include "orrery/engines/serving/model/kv_memory.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
 
 namespace orrery::serving {
@@ -171,6 +173,24 @@ TEST_F(Step, ReadsGuessesBesideWhatIsKnown) {
   EXPECT_GT(four, one);
   EXPECT_LT(four, 1.875 * one);
   EXPECT_EQ(guessing.seconds(prompt(512)), plain.seconds(prompt(512)));
+}
+
+// A module that predicts ahead is loaded, caches every token, and reads prompts as the layers do.
+TEST_F(Step, ModulesAheadAreLoadedAndReadPrompts) {
+  workload::Transformer described = workload::plain_transformer(test_sizes());
+  const ServedModel ahead = served(workload::with_ahead(described, 1));
+  EXPECT_EQ(ahead.layers, llama_.layers);
+  const Deployment guesses = {.drafted = 1, .acceptance = 0.8};
+  const double h = 4096, layer = (8030261248.0 - 2 * 128256 * h - h) / 32;
+  EXPECT_DOUBLE_EQ(weight_bytes(ahead, guesses) - weight_bytes(llama_, guesses), 2 * (layer + 2 * h * h + 3 * h));
+  EXPECT_EQ(kv_memory(ahead, system_, guesses).groups.size(), kv_memory(llama_, system_, guesses).groups.size());
+  const StepModel by_layer = model(guesses, llama_), by_module = model(guesses, ahead);
+  const StepModel alone = model({}, llama_);
+  EXPECT_GT(by_module.seconds(prompt(512)), by_layer.seconds(prompt(512)));
+  EXPECT_NEAR(by_module.seconds(prompt(8192)) / alone.seconds(prompt(8192)), 33.0 / 32, 0.02);
+  // A matrix more than a plain layer, read for the known token and the guess.
+  EXPECT_GT(by_module.seconds(decoding(4, 1000)), by_layer.seconds(decoding(4, 1000)));
+  EXPECT_LT(by_module.seconds(decoding(4, 1000)), 1.05 * by_layer.seconds(decoding(4, 1000)));
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ void read_bailing_hybrid(Reading& r) {
   finish_channel_deltas(r, hidden, types, a, delta, {{"layer-head-gate", hidden, a.heads}}, dense, mixture,
                         mixture_layers(r, layers, after_first(r, layers, 2)));
   r.model.predicted_ahead = predicted_ahead(r);
+  r.model.ahead.known = false;  // whether by deltas or attention, no code says
 }
 
 }  // namespace orrery::formats::huggingface

@@ -135,6 +135,12 @@ void read_deepseek_v4(Reading& r) {
   r.model.stacks.back().out_of.push_back({"streams", all, streams, streams});
   r.model.stacks.back().other_parameters = 1;  // a scale
   r.model.predicted_ahead = predicted_ahead(r);
+  // A window alone, and streams made one anew before the logits. Two matrices h -> h for the two inputs are as large as
+  // one of both; that the state's is applied to each stream is not among the operations.
+  block.mixer = near;
+  r.model.ahead.layers = {block};
+  r.model.ahead.behind = {{"layer-streams", all, streams, streams}};
+  r.model.ahead.behind_parameters = 1;
 }
 
 }  // namespace orrery::formats::huggingface

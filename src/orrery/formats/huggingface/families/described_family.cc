@@ -59,7 +59,10 @@ class Described {
     vocabulary(r_, hidden_, key_of(at("", "vocab"), {"vocab_size"}));
     logits(r_, fixed("logits", "tied", false), flag("logits", "bias", ""));
     r_.model.stacks.push_back(std::move(stack));
-    if (fixed("", "predicted_ahead", false)) r_.model.predicted_ahead = predicted_ahead(r_);
+    const Rule* ahead = at("", "predicted_ahead");
+    const bool alike = ahead != nullptr && ahead->scalar == "alike";
+    if (alike || fixed("", "predicted_ahead", false)) r_.model.predicted_ahead = predicted_ahead(r_);
+    r_.model.ahead.known = alike;
     know();
   }
 

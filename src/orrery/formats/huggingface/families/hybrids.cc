@@ -68,7 +68,7 @@ void read_nemotron_h(Reading& r) {
   named.absent_width = 128;
   const Attention a = attention(r, hidden, named);
   r.keys.know({"attention_bias", "expand", "mamba_proj_bias", "moe_shared_expert_overlap", "n_shared_experts",
-               "mtp_hybrid_override_pattern", "mtp_layers_block_type", "sliding_window", "mamba_ssm_cache_dtype",
+               "sliding_window", "mamba_ssm_cache_dtype",
                "chunk_size"});
   Mamba2Sizes s;
   s.hidden = hidden;
@@ -103,14 +103,14 @@ void read_nemotron_h(Reading& r) {
     r.keys.know({"n_routed_experts", "num_local_experts", "num_experts_per_tok", "moe_intermediate_size",
                  "moe_shared_expert_intermediate_size", "moe_latent_size", "n_group", "topk_group"});
   }
-  const auto kind_of = [&](Count layer) {
-    const std::string& type = types[static_cast<std::size_t>(layer)];
+  const auto kind_named = [](const std::string& type) {
     if (type == "M" || type == "mamba" || type == "linear_attention") return 0;
     if (type == "*" || type == "attention" || type == "full_attention") return 1;
     if (type == "-" || type == "mlp") return 2;
     if (type == "E" || type == "moe") return 3;
     return -1;
   };
+  const auto kind_of = [&](Count layer) { return kind_named(types[static_cast<std::size_t>(layer)]); };
   for (Count layer = 0; layer < static_cast<Count>(types.size()); ++layer)
     if (kind_of(layer) < 0) {
       r.keys.found()
@@ -124,6 +124,18 @@ void read_nemotron_h(Reading& r) {
     }
   finish_kinds(r, hidden, static_cast<Count>(types.size()), kinds, kind_of, false);
   r.model.predicted_ahead = predicted_ahead(r);
+  // A letter for each layer of a module; without any, nobody knows.
+  std::vector<std::string> ahead = r.keys.texts("mtp_layers_block_type");
+  if (ahead.empty())
+    for (const char letter : r.keys.text("mtp_hybrid_override_pattern", "")) ahead.emplace_back(1, letter);
+  r.model.ahead.known = !ahead.empty();
+  for (const std::string& type : ahead) {
+    const int kind = kind_named(type);
+    if (kind < 0 || (kind == 3 && !has("E", "moe")))
+      r.model.ahead.known = false;
+    else
+      r.model.ahead.layers.push_back(kinds[static_cast<std::size_t>(kind)]);
+  }
 }
 
 // A mixture, and beside it a network that every token visits; without experts, that network alone.

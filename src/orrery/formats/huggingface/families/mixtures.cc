@@ -75,7 +75,9 @@ void finish_kinds(Reading& r, Count hidden, Count layers, const std::vector<Bloc
 }
 
 Count predicted_ahead(Reading& r) {
-  for (const std::string_view key : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"})
+  r.model.ahead.known = true;
+  for (const std::string_view key :
+       {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_layers", "mtp_num_hidden_layers"})
     if (!r.ignores(key) && r.keys.given(key)) return r.keys.count(key);
   return 0;
 }
@@ -304,6 +306,7 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
   }
   kinds[0].feed_forward = kinds[2].feed_forward = dense;
   kinds[1].feed_forward = kinds[3].feed_forward = e;
+  const Block with_own_index = kinds[1];
   const Count streams = absent.streams ? r.keys.size("hc_mult", 4) : 0, all = base::checked_multiply(streams, hidden);
   if (streams > 0)
     for (Block& kind : kinds) {
@@ -323,6 +326,9 @@ void read_latent_mixture(Reading& r, const Latents& absent) {
     r.model.stacks.back().other_parameters = 1;  // a scale
   }
   r.model.predicted_ahead = predicted_ahead(r);
+  r.model.ahead.known = streams == 0;  // how hy_v4's streams go there is not published
+  r.model.ahead.copies = true;
+  if (indexed) r.model.ahead.layers = {with_own_index};
 }
 
 }  // namespace
@@ -373,6 +379,7 @@ void read_glm4_moe(Reading& r) {
   mixture.feed_forward = e;
   finish_mixture(r, hidden, layers, plain, mixture, false, after_first(r, layers, 1));
   r.model.predicted_ahead = predicted_ahead(r);
+  r.model.ahead.copies = true;
 }
 
 void read_ernie4_5_moe(Reading& r) {
@@ -406,6 +413,9 @@ void read_ernie4_5_moe(Reading& r) {
   finish_mixture(
       r, hidden, layers, plain, mixture, true,
       [=](Count layer) { return (layer + 1) % interval == 0 && layer >= first && layer <= last; }, bias);
+  r.model.predicted_ahead = predicted_ahead(r);
+  r.model.ahead.layers = {plain};
+  r.model.ahead.norms = 2;
 }
 
 }  // namespace orrery::formats::huggingface

@@ -199,6 +199,10 @@ void finish_deltas(Reading& r, Count hidden, Count absent_kv_heads, const std::v
     return (types[static_cast<std::size_t>(layer)] == "linear_attention" ? recurrent : 0) + network_of(layer);
   });
   finish_recurrent(r, std::move(stack), false);
+  // Attention to all tokens, behind whichever layer.
+  r.model.predicted_ahead = predicted_ahead(r);
+  r.model.ahead.known = !r.keys.flag("mtp_use_dedicated_embeddings", false);
+  r.model.ahead.layers = {kinds[static_cast<std::size_t>(recurrent) - 1]};
 }
 
 Experts with_gated_shared(Reading& r, Count count, Count top_k) {
@@ -224,21 +228,19 @@ void read_qwen3_next(Reading& r) {
 
 void read_qwen3_5(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
-  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "mtp_use_dedicated_embeddings"});
+  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype"});
   Block block = rms_block(2);
   block.feed_forward = FeedForward{sized(r, "intermediate_size"), true, false};
   finish_deltas(r, hidden, 4, {block}, [](Count) { return 0; });
-  r.model.predicted_ahead = predicted_ahead(r);
 }
 
 void read_qwen3_5_moe(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
-  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "mtp_use_dedicated_embeddings",
-               "intermediate_size", "decoder_sparse_step"});
+  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "intermediate_size",
+               "decoder_sparse_step"});
   Block block = rms_block(2);
   block.feed_forward = with_gated_shared(r, 256, 8);
   finish_deltas(r, hidden, 2, {block}, [](Count) { return 0; });
-  r.model.predicted_ahead = predicted_ahead(r);
 }
 
 }  // namespace orrery::formats::huggingface

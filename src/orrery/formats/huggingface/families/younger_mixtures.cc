@@ -206,6 +206,9 @@ void read_mimo_v2_flash(Reading& r) {
   finish_four(r, hidden, types, four_kinds(a, near, {sized(r, "intermediate_size"), true, false}, e),
               mixture_layers(r, layers, marked_layers(r.keys, "moe_layer_freq", layers, behind_first)));
   r.model.predicted_ahead = predicted_ahead(r);
+  Block ahead = mixing(near);
+  ahead.feed_forward = FeedForward{sized(r, "intermediate_size"), true, false};
+  r.model.ahead.layers = {ahead};
 }
 
 // A gate for each head; layers with a window may have other heads.
@@ -231,6 +234,8 @@ void read_step3p5(Reading& r) {
   if (types.size() != static_cast<std::size_t>(layers + ahead))
     types = layer_types(
         r, "num_hidden_layers", layers, [](Count) { return "full_attention"; }, full_and_sliding());
+  const bool told = types.size() > static_cast<std::size_t>(layers);
+  const bool further = told && types[static_cast<std::size_t>(layers)] == "sliding_attention";
   types.resize(static_cast<std::size_t>(layers), "full_attention");
   std::vector<Count> listed;
   const json::Node* which = r.keys.value("moe_layers_enum");
@@ -243,6 +248,7 @@ void read_step3p5(Reading& r) {
   const auto named_layer = among(listed);
   const bool names = which != nullptr;
   const Count first = r.keys.count("first_k_dense_replace", 3);
+  const bool mixed = names ? named_layer(layers) : layers >= first;
   Experts e = experts(r, r.keys.spelled({"moe_num_experts", "n_routed_experts", "num_local_experts", "num_experts"}),
                       r.keys.spelled({"moe_top_k", "num_experts_per_tok"}), 288, 8,
                       {r.keys.size("moe_intermediate_size", 1280), true, false});
@@ -263,6 +269,10 @@ void read_step3p5(Reading& r) {
   finish_four(r, hidden, types, kinds,
               mixture_layers(r, layers, [=](Count layer) { return names ? named_layer(layer) : layer >= first; }));
   r.model.predicted_ahead = ahead;
+  // By the lists, which go on; a published file has each as a layer with a window and a network.
+  r.model.ahead.known = told;
+  r.model.ahead.layers = {kinds[further && mixed ? 3 : further ? 2 : mixed ? 1 : 0]};
+  r.model.ahead.own_logits = true;
 }
 
 // Ling and its kin, by their published code: queries, keys and values side by side.

@@ -119,7 +119,7 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
   const ModelFile model = load_model(catalogue_directory(), request.model,
-                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like});
+                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like, request.mtp});
   std::string phase;
   workload::Phase asked = phase_of(request, model.transformer, phase);
   // Timeloop-Experiments has each head by itself; the array's rows are of one head each.
@@ -172,7 +172,9 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   for (const workload::Stack& stack : model.transformer.stacks)
     if (request.phase.empty() || request.phase == "prefill" || &stack == &model.transformer.decoder())
       layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
-  out.title = fmt::format("{} on {}: {} block{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
+  const base::Count ahead = model.transformer.counted_ahead;
+  out.title = fmt::format("{} on {}: {} block{}{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
+                          ahead > 0 ? fmt::format(", those of {} that predict{} ahead among them", ahead, base::plural(ahead, "s", "")) : "",
                           request.logits ? " and logits" : "", phase);
   const bool beyond = is_beyond_positions(model.transformer, asked.tokens + asked.cached);
   if (!out.attention.rows.empty()) out.title += ", attention on a simulated array";
