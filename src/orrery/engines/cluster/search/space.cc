@@ -62,6 +62,7 @@ Values given_or(const Values& given, Values open) {
 void plain(Plan& plan) {
   plan.zero = 0;
   plan.shard = plan.expert_tp = 0;
+  plan.recompute_layers = 0;
   plan.offload_activations = plan.offload_optimizer = 0;
 }
 
@@ -127,6 +128,8 @@ Domain::Domain(const Model& model, const System& system, Space space)
   ep_ = given_or(space_.of(Variable::kEp), divisors(std::max<Count>(1, model.experts()),
                                                     lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
   recompute_ = given_or(space_.of(Variable::kRecompute), without({0, 1, 2}, 1, lacks("selective_recomputation")));
+  // Layers to be computed again leave no plan that computes none again.
+  if (space_.base.recompute_layers > 0 && recompute_.size() > 1) recompute_ = without(recompute_, 0, true);
   for (const Count batch : batches()) {
     dp_.push_back(given_or(space_.of(Variable::kDp), divisors(batch, most)));
     micro_batch_.push_back(given_or(space_.of(Variable::kMicroBatch), divisors(batch, batch)));
@@ -224,6 +227,7 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
       probe.interleave = interleave;
       probe.sequence_parallel = false;
       plain(probe);
+      probe.step_in_backward = false;
       if ((chunks.size() == 1 || possible(*model_, *system_, probe)) &&
           runs_without(*model_, probe, lacking_ & turn_features_))
         turns.push_back({plan.schedule, interleave});
@@ -272,6 +276,7 @@ bool Domain::each_of(Count tp, const std::function<bool(const Plan&)>& visit) co
                 plan.cp = cp, plan.ep = ep, plan.pp = pp_[p], plan.dp = dp, plan.micro_batch = micro;
                 plan.expert_tp = expert;
                 plan.gpus = replica * dp;
+                plan.recompute = static_cast<Recompute>(recompute_.front());
                 if (!each_choice(p, plan, visit)) return false;
               }
   return true;
@@ -301,6 +306,7 @@ bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bo
 double Domain::count() const {
   double total = 0;
   Plan plan = space_.base;
+  if (plan.recompute_layers > 0 && recompute_.front() == 0) return 0;
   for (std::size_t b = 0; b < batches().size(); ++b) {
     const Count batch = batches()[b];
     plan.global_batch = batch;
