@@ -110,8 +110,9 @@ Domain::Domain(const Model& model, const System& system, Space space)
       system_(&system),
       space_(std::move(space)),
       lacking_(space_.base.stack.lacks & ~space_.waived),
-      turn_features_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe", "zb_v",
-                            "v_half", "v_min", "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
+      turn_features_(
+          these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe", "zb_v", "v_half",
+                 "v_min", "overlapped_zero_bubble", "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
       tail_features_(these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
                             "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
       hybrid_sharding_(feature("hybrid_sharding")) {
