@@ -58,6 +58,8 @@ base::Fields fields(Stack& stack) {
       number_field("stack.imbalance", stack.imbalance, 1, 100, "tokens of the fullest rank of experts over the mean"),
       truth_field("stack.node_copies", stack.node_copies,
                   "a token travels once to each node that holds any of its experts; false: once to each expert"),
+      truth_field("stack.pads_experts", stack.pads_experts,
+                  "experts of a capacity compute all of it; false: the tokens that they have, up to it"),
       truth_field("stack.quantised_dispatch", stack.quantised_dispatch,
                   "tokens travel to experts in the products' precision"),
       number_field(
@@ -106,7 +108,7 @@ base::Fields kept_fields(Plan& plan) {
       truth_field("deferred_sync", plan.deferred_sync,
                   "ZeRO 2 and 3 exchange gradients once an iteration, and keep them whole until then"),
       number_field("capacity_factor", plan.capacity_factor, 0, 1000,
-                   "tokens that each expert computes, in units of their mean, what lacks padded; 0: those there are"),
+                   "most tokens of an expert, in units of their mean, the others dropped; 0: as many as there are"),
       number_field("optimizer_bytes", plan.optimizer_bytes, 0, 100,
                    "bytes of memory for the masters and moments of a parameter; 0: as the stack has it"),
       share_field("offload_activations", plan.offload_activations,

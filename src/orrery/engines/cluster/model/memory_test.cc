@@ -352,7 +352,7 @@ TEST(Memory, LateGradientsComeWhenActivationsGo) {
   plan.recompute = Recompute::kFull;
   plan.micro_batch = plan.global_batch = 1;
   late = memory(model, plan);
-  EXPECT_EQ(late.activations, 0) << "gradients are";
+  EXPECT_DOUBLE_EQ(late.activations, early.activations / 32 / 16) << "gradients are, beside the first layer's";
   EXPECT_EQ(late.gradients, early.gradients);
   plan.global_batch = 2;
   late = memory(model, plan);

@@ -56,6 +56,7 @@ struct Stack {
   double grouped_rate = 1;   // share of the products' rate that experts' products in one kernel reach
   double grouped_fill = 0;   // tokens with which those of an expert issued by itself reach half; 0: one kernel
   double imbalance = 1;      // tokens of the fullest rank of experts over the mean
+  bool pads_experts = true;  // experts of a capacity compute as many rows; else only what exceeds it is dropped
   bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision
   double exchange_units = 0;        // units that sending tokens to experts takes from work beside; 0: as contention
