@@ -13,10 +13,10 @@
 
 namespace orrery::verbs {
 
-// A part of a loop tree, outside in: what stands in a list stands in that order, and a sequence runs its parts one
-// after the other.
+// A part of a loop tree, outside in: what stands in a list stands in that order; a sequence runs its parts one after
+// the other, others run side by side, each of them a round of the loops around them behind the one before.
 struct TreeNode {
-  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence };
+  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence, kBeside };
 
   Kind kind = Kind::kHold;
   std::string name;       // a tensor; a rank variable; an einsum
@@ -26,7 +26,7 @@ struct TreeNode {
   base::Count count = 1;  // of a loop
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
   double bits = 0;        // of a hold: of an instance of the storage
-  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of a sequence one for each part
+  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of others one for each part
   base::Location from;                        // in the file that it was read from
 };
 

@@ -1,22 +1,31 @@
 #include "orrery/verbs/map/fuse/block_cost.h"
 
+#include <algorithm>
 #include <string>
 
 #include "orrery/engines/nest/model/legality.h"
+#include "orrery/verbs/map/fuse/block_overlap.h"
 
 namespace orrery::verbs {
 namespace {
 
 using base::Count;
 
+// The parts of the stage of a part.
+std::pair<std::size_t, std::size_t> stage_of(const Group& group, std::size_t part) {
+  const auto behind = std::upper_bound(group.stages.begin(), group.stages.end(), part);
+  return {*(behind - 1), behind == group.stages.end() ? group.parts.size() : *behind};
+}
+
 // Words in the exchange level that earlier parts made and later ones take while part `now` works, which does neither.
 Count handed_past(const Chain& chain, const Group& group, std::size_t now, std::size_t level) {
   Count words = 0;
-  for (std::size_t maker = 0; maker < now; ++maker) {
+  const auto [begin, behind] = stage_of(group, now);
+  for (std::size_t maker = begin; maker < now; ++maker) {
     const ChainLink& link = chain[group.parts[maker].place];
     if (!group.parts[maker].hands_on || link.in_place != 0 || link.makes == chain[group.parts[now].place].takes)
       continue;
-    for (std::size_t taker = now + 1; taker < group.parts.size(); ++taker) {
+    for (std::size_t taker = now + 1; taker < behind; ++taker) {
       if (!group.parts[taker].takes || chain[group.parts[taker].place].takes != link.makes) continue;
       const auto made = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
       words += group.parts[maker].cost.storages[level].dataspaces[made].tile_words;
@@ -90,6 +99,33 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
   return {lasting, passing};
 }
 
+namespace {
+
+// What a part needs of a storage that does not last, with what is handed past it.
+Count needed_besides(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
+  const machine::Chip& chip = *chain[group.parts[now].place].question.chip;
+  const int level = chip.storage_index(storage);
+  if (level < 0) return 0;
+  const auto l = static_cast<std::size_t>(level);
+  return kept(chain, group.parts[now], group.turns, l).second +
+         (level == exchange_level(chip) ? handed_past(chain, group, now, l) : 0);
+}
+
+// The most that stages need which work beside that of a part.
+Count beside_stage(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
+  Count words = 0;
+  for (const std::size_t first : group.stages) {
+    const auto [begin, behind] = stage_of(group, first);
+    Count most = 0;
+    for (std::size_t p = begin; p < behind && (now < begin || now >= behind); ++p)
+      most = std::max(most, needed_besides(chain, group, p, storage));
+    words += most;
+  }
+  return words;
+}
+
+}  // namespace
+
 bool fits(const Chain& chain, Group& group) {
   for (std::size_t now = 0; now < group.parts.size(); ++now) {
     GroupPart& part = group.parts[now];
@@ -103,6 +139,7 @@ bool fits(const Chain& chain, Group& group) {
           part.beside[l] += kept(chain, other, group.turns, static_cast<std::size_t>(same)).first;
       }
       if (static_cast<int>(l) == exchange_level(chip)) part.beside[l] += handed_past(chain, group, now, l);
+      if (group.stages.size() > 1) part.beside[l] += beside_stage(chain, group, now, chip.storages[l].name);
       const auto [lasting, passing] = kept(chain, part, group.turns, l);
       const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));
       if (usable && lasting + passing + part.beside[l] > *usable) return false;
@@ -111,13 +148,30 @@ bool fits(const Chain& chain, Group& group) {
   return true;
 }
 
+double leakage_of(const GroupPart& part) {
+  double sum = part.cost.compute.leakage_pj;
+  for (const nest::StorageCost& storage : part.cost.storages) sum += storage.leakage_pj;
+  return sum;
+}
+
+double energy_in(const Group& group, const GroupPart& part) {
+  return group.leakage_share == 1 ? part.cost.energy_pj
+                                  : part.cost.energy_pj - (1 - group.leakage_share) * leakage_of(part);
+}
+
 void add_up(const Chain& chain, Group& group) {
   group.energy_pj = group.cycles = 0;
-  for (const GroupPart& part : group.parts) {
-    const auto instances = static_cast<double>(chain[part.place].question.instances);
-    group.energy_pj += instances * part.cost.energy_pj;
-    group.cycles += instances * static_cast<double>(part.cost.cycles);
+  group.leakage_share = 1;
+  for (const GroupPart& part : group.parts)
+    group.cycles +=
+        static_cast<double>(chain[part.place].question.instances) * static_cast<double>(part.cost.cycles);
+  if (group.stages.size() > 1) {
+    const double sequential = group.cycles;
+    group.cycles = std::min(sequential, staged_cycles(chain, group));
+    group.leakage_share = group.cycles / sequential;
   }
+  for (const GroupPart& part : group.parts)
+    group.energy_pj += static_cast<double>(chain[part.place].question.instances) * energy_in(group, part);
 }
 
 double energy_of(const std::vector<Group>& groups) {
