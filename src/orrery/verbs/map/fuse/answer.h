@@ -23,7 +23,7 @@ struct TreeNode {
   std::string where;      // a storage (of a model's block, of loops too); a fan-out; a unit
   std::string axis;       // of a spread of a model's block: x or y
   bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
-  base::Count count = 1;  // of a loop
+  base::Count count = 1;  // of a loop; of what runs side by side: how many at once, list i in turns with i + count
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
   double bits = 0;        // of a hold: of an instance of the storage
   std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of others one for each part

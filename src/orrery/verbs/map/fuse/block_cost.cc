@@ -1,6 +1,7 @@
 #include "orrery/verbs/map/fuse/block_cost.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "orrery/engines/nest/model/legality.h"
@@ -101,27 +102,45 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
 
 namespace {
 
-// What a part needs of a storage that does not last, with what is handed past it.
-Count needed_besides(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
-  const machine::Chip& chip = *chain[group.parts[now].place].question.chip;
-  const int level = chip.storage_index(storage);
-  if (level < 0) return 0;
-  const auto l = static_cast<std::size_t>(level);
-  return kept(chain, group.parts[now], group.turns, l).second +
-         (level == exchange_level(chip) ? handed_past(chain, group, now, l) : 0);
+// Words in the exchange level of what a part hands to, or takes from, another stage.
+Count passing_on(const Chain& chain, const Group& group, std::size_t now) {
+  const GroupPart& part = group.parts[now];
+  const workload::Einsum& einsum = chain[part.place].question.einsum;
+  const auto level = static_cast<std::size_t>(exchange_level(*chain[part.place].question.chip));
+  const auto [begin, behind] = stage_of(group, now);
+  Count words = 0;
+  for (const auto& [passes, name] : {std::pair{now == begin && now > 0, "Inputs"},
+                                     std::pair{now + 1 == behind && behind < group.parts.size(), "Outputs"}})
+    if (passes)
+      words += part.cost.storages[level].dataspaces[static_cast<std::size_t>(einsum.dataspace_index(name))].tile_words;
+  return words;
 }
 
-// The most that stages need which work beside that of a part.
+// What the rest of a group in several stages needs of a storage while a part works, beside what lasts: of each other
+// thread the most, and all that passes between stages but the part's own.
 Count beside_stage(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
-  Count words = 0;
-  for (const std::size_t first : group.stages) {
-    const auto [begin, behind] = stage_of(group, first);
-    Count most = 0;
-    for (std::size_t p = begin; p < behind && (now < begin || now >= behind); ++p)
-      most = std::max(most, needed_besides(chain, group, p, storage));
-    words += most;
+  std::vector<Count> most(group.threads, 0);
+  Count between = 0;
+  for (std::size_t s = 0; s < group.stages.size(); ++s) {
+    const auto [begin, behind] = stage_of(group, group.stages[s]);
+    for (std::size_t p = begin; p < behind; ++p) {
+      const machine::Chip& chip = *chain[group.parts[p].place].question.chip;
+      const int level = chip.storage_index(storage);
+      if (level < 0) continue;
+      const auto l = static_cast<std::size_t>(level);
+      Count words = kept(chain, group.parts[p], group.turns, l).second;
+      if (level == exchange_level(chip)) {
+        const Count passes = passing_on(chain, group, p);
+        words += handed_past(chain, group, p, l) - passes;
+        if (p != now) between += passes;
+      }
+      Count& thread = most[s % group.threads];
+      thread = std::max(thread, words);
+    }
   }
-  return words;
+  const auto own = std::upper_bound(group.stages.begin(), group.stages.end(), now) - group.stages.begin() - 1;
+  most[static_cast<std::size_t>(own) % group.threads] = 0;
+  return std::accumulate(most.begin(), most.end(), between);
 }
 
 }  // namespace

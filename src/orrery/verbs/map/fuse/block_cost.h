@@ -9,7 +9,7 @@
 // Room: while an operator works, a storage holds its tiles; what other operators of the group keep from turn to turn
 // (`lasting`); and in X what was made before and is taken later. A tile lasts if no turn brings it again: it is all
 // that an instance sees of the tensor in one round of the innermost loop over turns that does not touch it. Of a group
-// in several stages (block_overlap.h), which work at the same time, each has the most that its parts need.
+// in several stages (block_overlap.h) each thread has the most that its parts need, beside what passes between stages.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,7 @@ struct Group {
   bool online = false;  // its softmax makes do with parts of columns
   std::vector<GroupPart> parts;
   std::vector<std::size_t> stages = {0};  // the first part of each
+  std::size_t threads = 1;                // that run side by side: stage s is one of thread s % threads
   double energy_pj = 0, cycles = 0;       // all instances
   double leakage_share = 1;               // cycles, of those of its parts one after the other: how long it leaks
 };

@@ -26,14 +26,19 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside
-// each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
+// How a turn is mapped: with one over `share` of the exchange level, or of all storages up to it (`everywhere`, for
+// operators that run side by side), so that those that take turns have room beside each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
 // word.
 struct TurnRoom {
   Count share = 1;
   bool free = false;
+  bool everywhere = false;
 };
-constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}};
+constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}, {4, false, true}, {4, true, true}};
+
+// Side by side at least so many turns are tried, too: the first and the last step, when not all work, then take a
+// sixteenth of the time.
+constexpr Count kManyTurns = 16;
 
 nest::Metric metric_of(fused::Goal goal) {
   return goal == fused::Goal::kEnergy  ? nest::Metric::kEnergy
@@ -50,6 +55,7 @@ struct Ask {
   std::size_t place = 0;
   bool takes = false, hands_on = false;
   Count columns = 1, keys = 1, share = 1;
+  bool everywhere = false;
   std::uint32_t not_innermost = 0;  // bits of dataspaces
   auto operator<=>(const Ask&) const = default;
 };
@@ -71,7 +77,8 @@ std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, c
 class Questions {
  public:
   // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
-  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
+  Questions(const Chain& chain, const GroupOptions& how)
+      : chain_(chain), metric_(metric_of(how.goal)) {
     for (std::size_t i = 0; i < chain.length; ++i) {
       all_.push_back(chain[i].question);
       all_.back().objective = {metric_};
@@ -123,6 +130,7 @@ class Questions {
                   columns_of(part, turns),
                   part.keys >= 0 ? turns.keys : 1,
                   room.share,
+                  room.everywhere,
                   room.free ? would_last(chain_[part.place].question, part, turns) : 0};
     const auto [at, added] = places_.emplace(ask, std::nullopt);
     if (!added) return at->second;
@@ -185,7 +193,7 @@ class Questions {
     while (question.chip->storages[static_cast<std::size_t>(innermost)].pass_through) ++innermost;
     for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()) && innermost < exchange; ++s)
       if ((ask.not_innermost >> s & 1U) != 0) keep(question, innermost, s, false);
-    if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask.share);
+    if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask);
     return question;
   }
 
@@ -201,12 +209,14 @@ class Questions {
   }
 
   std::shared_ptr<const machine::Chip> smaller(const std::shared_ptr<const machine::Chip>& chip, int level,
-                                               Count share) {
-    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), share}];
+                                               const Ask& ask) {
+    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), ask.everywhere ? -ask.share : ask.share}];
     if (!made) {
       machine::Chip less = *chip;
-      std::optional<Count>& words = less.storages[static_cast<std::size_t>(level)].capacity_words;
-      if (words) words = std::max<Count>(1, *words / share);
+      for (int l = ask.everywhere ? 0 : level; l <= level; ++l) {
+        std::optional<Count>& words = less.storages[static_cast<std::size_t>(l)].capacity_words;
+        if (words) words = std::max<Count>(1, *words / ask.share);
+      }
       made = std::make_shared<const machine::Chip>(std::move(less));
     }
     return made;
@@ -227,7 +237,7 @@ class Questions {
 
 // Numbers of tiles to try: the whole, if the matrices beside each other have room, and the least with which they take
 // a half and a sixteenth of the exchange level.
-std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, bool tiles) {
+std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, const GroupOptions& how) {
   double beside = 0, room = 0;
   for (std::size_t i = first; i <= last; ++i) {
     const LayerQuestion& question = chain[i].question;
@@ -241,13 +251,19 @@ std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t l
   }
   std::vector<Count> out;
   if (beside <= room) out.push_back(1);
-  if (!tiles) return out;
+  if (!how.tiles) return out;
   const LayerQuestion& any = chain[first].question;
   const Count columns = any.einsum.dimensions[static_cast<std::size_t>(any.einsum.dimension_index("L"))].bound;
   for (const double part : {2.0, 16.0})
     for (const Count c : base::divisors(columns))
       if (c > 1 && beside / static_cast<double>(c) <= room / part) {
         if (out.empty() || out.back() != c) out.push_back(c);
+        break;
+      }
+  if (how.overlap)
+    for (const Count c : base::divisors(columns))
+      if (c >= kManyTurns) {
+        if (out.empty() || out.back() < c) out.push_back(c);
         break;
       }
   return out;
@@ -263,7 +279,7 @@ std::vector<Choice> planned(Chain& chain, const GroupOptions& how) {
         out.push_back({first - 1, first + 2, std::move(group)});
     for (std::size_t last = first + 1; last < chain.length && last < first + kLongestGroup; ++last) {
       if (!may_group(chain, first, last)) break;
-      for (const Count c : tiles_of(chain, first, last, how.tiles)) {
+      for (const Count c : tiles_of(chain, first, last, how)) {
         Choice one{first, last + 1, {}};
         one.group.turns.columns = c;
         for (std::size_t i = first; i <= last; ++i) {
@@ -409,7 +425,8 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
     for (const TurnRoom& room : kTurnRooms) {
       asked.emplace_back();
       for (const GroupPart& part : plan.group.parts)
-        asked.back().push_back((room.share > 1 || room.free) && plan.group.turns.all() == 1
+        asked.back().push_back((room.everywhere && !how.overlap) ||
+                                       ((room.share > 1 || room.free) && plan.group.turns.all() == 1 && !room.everywhere)
                                    ? std::nullopt
                                    : questions.index(part, plan.group.turns, room));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,15 +24,6 @@ using testing::Dice;
 using testing::draw;
 using testing::Drawn;
 
-// Cycles of each resource in all rounds.
-std::map<std::string, double> busy(const Chain& chain, const GroupPart& part) {
-  const machine::Chip& chip = *chain[part.place].question.chip;
-  std::map<std::string, double> out{{"units", static_cast<double>(part.cost.compute.cycles)}};
-  for (std::size_t l = 0; l < chip.storages.size(); ++l)
-    out[chip.storages[l].name] += static_cast<double>(part.cost.storages[l].cycles);
-  return out;
-}
-
 // A group whose rounds are all run, event by event.
 class LiteralRun {
  public:
@@ -39,7 +31,7 @@ class LiteralRun {
       : group_(group), rounds_(chain[group.parts[0].place].question.instances * group.turns.all()) {
     for (const GroupPart& part : group.parts) {
       alone_.push_back(static_cast<double>(part.cost.cycles) / static_cast<double>(group.turns.all()));
-      busy_.push_back(busy(chain, part));
+      busy_.push_back(busy_of(chain, part));
       for (auto& [resource, cycles] : busy_.back()) cycles /= static_cast<double>(group.turns.all());
     }
     ended_.assign(group.parts.size(), 0);
@@ -49,26 +41,24 @@ class LiteralRun {
   double cycles() {
     double now = 0;
     while (ended_.back() < rounds_) {
-      const std::vector<std::size_t> running = begin();
+      const std::map<std::size_t, double> running = begin();
       double most = 0;
       std::map<std::string, double> load;
-      for (const std::size_t p : running) {
-        most = std::max(most, of_stage(p));
-        for (const auto& [resource, cycles] : busy_[p]) load[resource] += of_stage(p) * cycles / alone_[p];
+      for (const auto& [p, cycles_left] : running) {
+        most = std::max(most, cycles_left);
+        for (const auto& [resource, cycles] : busy_[p]) load[resource] += cycles_left * cycles / alone_[p];
       }
       for (const auto& [resource, cycles] : load) most = std::max(most, cycles);
       double until = std::numeric_limits<double>::infinity();
       std::map<std::string, double> used;
-      for (const std::size_t p : running) {
-        const double speed = of_stage(p) / most;
+      for (const auto& [p, cycles_left] : running) {
+        const double speed = cycles_left / most;
         EXPECT_LE(speed, 1 + 1e-9);
         for (const auto& [resource, cycles] : busy_[p]) used[resource] += speed * cycles / alone_[p];
         until = std::min(until, left_[p] / speed);
       }
       for (const auto& [resource, share] : used) EXPECT_LE(share, 1 + 1e-9) << resource;
-      std::vector<double> done;
-      for (const std::size_t p : running) done.push_back(until * of_stage(p) / most);
-      for (std::size_t i = 0; i < running.size(); ++i) end_after(running[i], done[i]);
+      for (const auto& [p, cycles_left] : running) end_after(p, until * cycles_left / most);
       now += until;
     }
     return now;
@@ -78,28 +68,25 @@ class LiteralRun {
   std::size_t behind(std::size_t stage) const {
     return stage + 1 < group_.stages.size() ? group_.stages[stage + 1] : group_.parts.size();
   }
-  // Cycles alone of what a stage still has to do in the step.
-  double of_stage(std::size_t part) const {
-    double sum = left_[part];
-    for (std::size_t p = part + 1; std::find(group_.stages.begin(), group_.stages.end(), p) == group_.stages.end() &&
-                                   p < group_.parts.size();
-         ++p)
-      sum += alone_[p];
-    return sum;
-  }
-  // The parts that run now: of each stage one, unless its round of this step is done.
-  std::vector<std::size_t> begin() {
-    std::vector<std::size_t> out;
+  // The parts that run now, of each thread one, with the cycles alone that its thread has left in this step.
+  std::map<std::size_t, double> begin() {
+    std::map<std::size_t, double> out;
     for (int tries = 0; out.empty() && tries < 2; step_ += out.empty(), ++tries)
-      for (std::size_t s = 0; s < group_.stages.size(); ++s) {
-        const Count round = step_ - static_cast<Count>(s);
-        if (round < 0 || round >= rounds_) continue;
-        std::size_t p = group_.stages[s];
-        while (p < behind(s) && ended_[p] > round) ++p;
-        if (p == behind(s)) continue;
-        EXPECT_EQ(ended_[p], round);
-        EXPECT_TRUE(p == 0 || ended_[p - 1] > round) << "what a part takes is made in an earlier step";
-        out.push_back(p);
+      for (std::size_t thread = 0; thread < group_.threads; ++thread) {
+        std::optional<std::size_t> now;
+        for (std::size_t s = thread; s < group_.stages.size(); s += group_.threads) {
+          const Count round = step_ - static_cast<Count>(s);
+          if (round < 0 || round >= rounds_) continue;
+          for (std::size_t p = group_.stages[s]; p < behind(s); ++p) {
+            if (ended_[p] > round) continue;
+            EXPECT_EQ(ended_[p], round);
+            if (!now) {
+              EXPECT_TRUE(p == 0 || ended_[p - 1] > round) << "what a part takes is made in an earlier step";
+              now = p;
+            }
+            out[*now] += left_[p];
+          }
+        }
       }
     return out;
   }
@@ -126,6 +113,8 @@ std::optional<Drawn> staged(Dice& dice) {
   for (ChainLink& link : drawn->chain.links) link.question.instances = copies;
   for (std::size_t p = 1; p < drawn->group.parts.size(); ++p)
     if (may_begin_stage(drawn->chain, drawn->group, p) && dice(0, 2) > 0) drawn->group.stages.push_back(p);
+  if (drawn->group.stages.size() > 1)
+    drawn->group.threads = static_cast<std::size_t>(dice(2, static_cast<Count>(drawn->group.stages.size())));
   return drawn;
 }
 
@@ -143,13 +132,30 @@ TEST(BlockOverlap, TakesAsManyCyclesAsALiteralRunOfAllRoundsAndNoMoreThanOneAfte
     std::map<std::string, double> all;
     for (const GroupPart& part : drawn->group.parts) {
       sequential += copies * static_cast<double>(part.cost.cycles);
-      for (const auto& [resource, one] : busy(drawn->chain, part)) all[resource] += copies * one;
+      for (const auto& [resource, one] : busy_of(drawn->chain, part)) all[resource] += copies * one;
     }
     ASSERT_LE(cycles, sequential * (1 + 1e-9)) << seed;
     for (const auto& [resource, one] : all) ASSERT_GE(cycles * (1 + 1e-9), one) << seed << ", " << resource;
     faster += cycles < 0.99 * sequential;
   }
   EXPECT_GT(faster, compared / 10);
+}
+
+TEST(BlockOverlap, ResourcesAreBusyForNoLongerThanTheirOperatorRunsAndTheSlowestAsLong) {
+  int compared = 0, slowed = 0;
+  for (int seed = 0; compared < block_problems(1000); ++seed) {
+    Dice dice = Dice::from_seed(static_cast<std::uint64_t>(seed));
+    const std::optional<Drawn> drawn = draw(dice);
+    if (!drawn) continue;
+    for (const GroupPart& part : drawn->group.parts) {
+      ++compared;
+      double most = 0;
+      for (const auto& [resource, cycles] : busy_of(drawn->chain, part)) most = std::max(most, cycles);
+      ASSERT_NEAR(most, static_cast<double>(part.cost.active_cycles), 1e-9 * most) << seed;
+      slowed += part.cost.active_cycles > part.cost.compute.cycles;
+    }
+  }
+  EXPECT_GT(slowed, compared / 10);
 }
 
 TEST(BlockOverlap, StagesHaveNoMoreRoomThanTheirPartsOneAfterTheOtherAndLeakNoLonger) {
@@ -161,6 +167,7 @@ TEST(BlockOverlap, StagesHaveNoMoreRoomThanTheirPartsOneAfterTheOtherAndLeakNoLo
     ++compared;
     Group apart = drawn->group;
     apart.stages = {0};
+    apart.threads = 1;
     const bool has_room = fits(drawn->chain, apart), staged_room = fits(drawn->chain, drawn->group);
     ASSERT_TRUE(has_room || !staged_room) << seed;
     tighter += has_room && !staged_room;
@@ -180,6 +187,7 @@ TEST(BlockOverlap, StagesHaveNoMoreRoomThanTheirPartsOneAfterTheOtherAndLeakNoLo
     ASSERT_LE(chosen.cycles, drawn->group.cycles * (1 + 1e-9)) << seed;
     const std::vector<Group> read = groups_of(drawn->chain, nodes_of(drawn->chain, {drawn->group}), {});
     ASSERT_EQ(read.at(0).stages, drawn->group.stages) << seed;
+    ASSERT_EQ(read[0].threads, drawn->group.threads) << seed;
     ASSERT_EQ(read[0].cycles, drawn->group.cycles) << seed;
     ASSERT_EQ(read[0].energy_pj, drawn->group.energy_pj) << seed;
   }

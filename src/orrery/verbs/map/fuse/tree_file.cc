@@ -61,6 +61,7 @@ TreeNode node_from(const Node& one) {
     const Node& parts = member(one, key);
     if (parts.kind != Node::Kind::kList) no_tree(parts.where, fmt::format("`{}` is not a list", key));
     for (const Node& part : parts.items) node.inside.push_back(nodes_from(part));
+    if (node.kind == NodeKind::kBeside) node.count = count_of(one, "at_once");
   } else {
     node.name = text_of(one, "loop");
     node.count = count_of(one, "count");
