@@ -182,8 +182,7 @@ void add_up(const Chain& chain, Group& group) {
   group.energy_pj = group.cycles = 0;
   group.leakage_share = 1;
   for (const GroupPart& part : group.parts)
-    group.cycles +=
-        static_cast<double>(chain[part.place].question.instances) * static_cast<double>(part.cost.cycles);
+    group.cycles += static_cast<double>(chain[part.place].question.instances) * static_cast<double>(part.cost.cycles);
   if (group.stages.size() > 1) {
     const double sequential = group.cycles;
     group.cycles = std::min(sequential, staged_cycles(chain, group));

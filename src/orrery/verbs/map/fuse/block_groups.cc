@@ -27,8 +27,8 @@ using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
 // How a turn is mapped: with one over `share` of the exchange level, or of all storages up to it (`everywhere`, for
-// operators that run side by side), so that those that take turns have room beside each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
-// word.
+// operators that run side by side), so that those that take turns have room beside each other; `free`: what would last
+// from turn to turn does not lie in the innermost storage, which often holds one word.
 struct TurnRoom {
   Count share = 1;
   bool free = false;
@@ -77,8 +77,7 @@ std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, c
 class Questions {
  public:
   // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
-  Questions(const Chain& chain, const GroupOptions& how)
-      : chain_(chain), metric_(metric_of(how.goal)) {
+  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
     for (std::size_t i = 0; i < chain.length; ++i) {
       all_.push_back(chain[i].question);
       all_.back().objective = {metric_};
@@ -107,8 +106,7 @@ class Questions {
     for (std::size_t i = 0; i < chain_.length; ++i) out[i].figure = mapped[i].optimum.certificate.lower_bound;
     for (const Bound& bound : bounds_) {
       const nest::Optimum& found = mapped[bound.index].optimum;
-      const double energy =
-          found.infeasible ? std::numeric_limits<double>::infinity() : found.certificate.lower_bound;
+      const double energy = found.infeasible ? std::numeric_limits<double>::infinity() : found.certificate.lower_bound;
       if (const auto& of = chain_[bound.place].one_sweep_of) {
         out[*of].one_sweep = energy;
         continue;
@@ -425,10 +423,10 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
     for (const TurnRoom& room : kTurnRooms) {
       asked.emplace_back();
       for (const GroupPart& part : plan.group.parts)
-        asked.back().push_back((room.everywhere && !how.overlap) ||
-                                       ((room.share > 1 || room.free) && plan.group.turns.all() == 1 && !room.everywhere)
-                                   ? std::nullopt
-                                   : questions.index(part, plan.group.turns, room));
+        asked.back().push_back(
+            (room.everywhere ? !how.overlap : (room.share > 1 || room.free) && plan.group.turns.all() == 1)
+                ? std::nullopt
+                : questions.index(part, plan.group.turns, room));
     }
   MappedModel mapped = map_whole_first(questions, options);
   out.warnings = std::move(mapped.warnings);

@@ -36,8 +36,8 @@ struct HandedOn {
 
 struct GroupOptions {
   fused::Goal goal = fused::Goal::kEdp;
-  bool fuse = true;   // false: every operator by itself
-  bool tiles = true;  // false: whole matrices only
+  bool fuse = true;      // false: every operator by itself
+  bool tiles = true;     // false: whole matrices only
   bool overlap = false;  // operators of a group may run side by side (block_overlap.h)
   Softmax softmax = Softmax::kAuto;
   std::vector<HandedOn> handed_on;  // what is demanded

@@ -119,9 +119,8 @@ double staged_cycles(const Chain& chain, const Group& group) {
 bool may_begin_stage(const Chain& chain, const Group& group, std::size_t part) {
   if (part == 0 || part >= group.parts.size() || !group.parts[part - 1].hands_on || !group.parts[part].takes)
     return false;
-  const bool in_place = std::any_of(group.parts.begin(), group.parts.end(), [&](const GroupPart& one) {
-    return chain[one.place].in_place != 0;
-  });
+  const bool in_place = std::any_of(group.parts.begin(), group.parts.end(),
+                                    [&](const GroupPart& one) { return chain[one.place].in_place != 0; });
   return part == 1 || !in_place;
 }
 

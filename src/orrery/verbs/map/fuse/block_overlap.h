@@ -6,9 +6,9 @@
 // while a softmax runs beside them. A step ends when all threads are done, so that n rounds of s stages take n + s - 1
 // steps, of which n - s + 1 are alike.
 //
-// Resources are the compute units and the ports of each storage. An operator that runs alone takes d cycles a round, of which
-// resource r works c_r <= d. What runs side by side shares resources: of threads with w_t of such cycles left, each
-// proceeds at the speed k w_t, where
+// Resources are the compute units and the ports of each storage. An operator that runs alone takes d cycles a round, of
+// which resource r works c_r <= d. What runs side by side shares resources: of threads with w_t of such cycles left,
+// each proceeds at the speed k w_t, where
 //
 //   k = 1 / max(max_t w_t, max_r sum_t w_t c_tr / d_t)
 //
@@ -19,10 +19,10 @@
 // Example: scores take 8 cycles of the array, 2 of a memory a round, the softmax 1 and 6: a step takes 9, not 14.
 //
 // Side by side, threads have room beside each other: the most that an operator needs, added up over the threads. A
-// matrix that passes from stage to stage is there twice: the tile that is made, and the one that is taken. A round takes
-// its part of the operator's cycles, whatever the first and the last one bring besides. An online softmax rescales what
-// the round before has summed up, so that it is cut behind its scores alone. Cost: a step is simulated for each number
-// of stages that are at work.
+// matrix that passes from stage to stage is there twice: the tile that is made, and the one that is taken. A round
+// takes its part of the operator's cycles, whatever the first and the last one bring besides. An online softmax
+// rescales what the round before has summed up, so that it is cut behind its scores alone. Cost: a step is simulated
+// for each number of stages that are at work.
 #pragma once
 
 #include <cstddef>

@@ -182,7 +182,8 @@ TEST(BlockOverlap, StagesHaveNoMoreRoomThanTheirPartsOneAfterTheOtherAndLeakNoLo
     for (std::size_t p = 0; p < apart.parts.size(); ++p)
       for (std::size_t l = 0; l < apart.parts[p].beside.size(); ++l)
         ASSERT_GE(drawn->group.parts[p].beside[l] + kept(drawn->chain, drawn->group.parts[p], apart.turns, l).second,
-                  apart.parts[p].beside[l]) << seed;
+                  apart.parts[p].beside[l])
+            << seed;
     add_up(drawn->chain, drawn->group);
     ASSERT_LE(chosen.cycles, drawn->group.cycles * (1 + 1e-9)) << seed;
     const std::vector<Group> read = groups_of(drawn->chain, nodes_of(drawn->chain, {drawn->group}), {});

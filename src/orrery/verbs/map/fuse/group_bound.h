@@ -8,9 +8,9 @@
 
 namespace orrery::verbs {
 
-// What is known of operators: the least value of the goal of one instance by itself; its least energy by itself and with
-// what it takes, what it makes, and both kept in the exchange level, too; the least energy of the one sweep that an
-// online softmax makes do with (0: there is none). Side by side energies are without leakage.
+// What is known of operators: the least value of the goal of one instance by itself; its least energy by itself and
+// with what it takes, what it makes, and both kept in the exchange level, too; the least energy of the one sweep that
+// an online softmax makes do with (0: there is none). Side by side energies are without leakage.
 struct LeastOf {
   double figure = 0;
   double energy[2][2] = {{0, 0}, {0, 0}};  // [takes][hands on]

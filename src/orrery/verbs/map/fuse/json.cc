@@ -54,7 +54,8 @@ Record<BlockPoint> block_point() {
        "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
        "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`; of a model's "
        "block also the storage that it is `at`, or the `axis` of the instances), `compute` (an einsum `on` a unit), "
-       "`sequence` (lists that run one after the other), `side_by_side` (lists that work on rounds of their own, each a "
+       "`sequence` (lists that run one after the other), `side_by_side` (lists that work on rounds of their own, each "
+       "a "
        "round behind the one before, so many `at_once`: list i takes turns with list i + `at_once`).",
        [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
 }

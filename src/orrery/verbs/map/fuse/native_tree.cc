@@ -112,7 +112,8 @@ std::vector<TreeNode> group_nodes(const Chain& chain, const Group& group) {
       all.kind = TreeNode::Kind::kBeside;
       all.count = static_cast<base::Count>(group.threads);
       for (TreeNode& stage : stages)
-        all.inside.push_back(stage.inside.size() == 1 ? std::move(stage.inside[0]) : std::vector<TreeNode>{std::move(stage)});
+        all.inside.push_back(stage.inside.size() == 1 ? std::move(stage.inside[0])
+                                                      : std::vector<TreeNode>{std::move(stage)});
       nodes.push_back(std::move(all));
     }
     const auto turns_loop = [&](const char* name, base::Count bound, base::Count count) {

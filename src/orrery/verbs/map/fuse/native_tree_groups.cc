@@ -177,7 +177,8 @@ class Reader {
     if (several && nodes->front().kind == NodeKind::kBeside) {
       group.threads = static_cast<std::size_t>(nodes->front().count);
       if (stages.size() < 2 || group.threads < 2 || group.threads > stages.size())
-        not_this_block(nodes->front().from, fmt::format("{} parts cannot run {} at once", stages.size(), group.threads));
+        not_this_block(nodes->front().from,
+                       fmt::format("{} parts cannot run {} at once", stages.size(), group.threads));
     }
     for (std::size_t s = 1; s < stages.size(); ++s)
       if (!may_begin_stage(chain_, group, stages[s]))
