@@ -13,20 +13,20 @@
 
 namespace orrery::verbs {
 
-// A part of a loop tree, outside in: what stands in a list stands in that order, and a sequence runs its parts one
-// after the other.
+// A part of a loop tree, outside in: what stands in a list stands in that order; a sequence runs its parts one after
+// the other, others run side by side, each of them a round of the loops around them behind the one before.
 struct TreeNode {
-  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence };
+  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence, kBeside };
 
   Kind kind = Kind::kHold;
   std::string name;       // a tensor; a rank variable; an einsum
   std::string where;      // a storage (of a model's block, of loops too); a fan-out; a unit
   std::string axis;       // of a spread of a model's block: x or y
   bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
-  base::Count count = 1;  // of a loop
+  base::Count count = 1;  // of a loop; of what runs side by side: how many at once, list i in turns with i + count
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
   double bits = 0;        // of a hold: of an instance of the storage
-  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of a sequence one for each part
+  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of others one for each part
   base::Location from;                        // in the file that it was read from
 };
 

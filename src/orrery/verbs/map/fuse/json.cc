@@ -31,10 +31,12 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
         out.emplace_back("compute", node.name);
         out.emplace_back("on", node.where);
         break;
-      case TreeNode::Kind::kSequence: {
+      case TreeNode::Kind::kSequence:
+      case TreeNode::Kind::kBeside: {
         Json::List parts;
         for (const auto& part : node.inside) parts.push_back(tree_json(part));
-        out.emplace_back("sequence", std::move(parts));
+        out.emplace_back(node.kind == TreeNode::Kind::kSequence ? "sequence" : "side_by_side", std::move(parts));
+        if (node.kind == TreeNode::Kind::kBeside) out.emplace_back("at_once", node.count);
         break;
       }
     }
@@ -52,7 +54,9 @@ Record<BlockPoint> block_point() {
        "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
        "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`; of a model's "
        "block also the storage that it is `at`, or the `axis` of the instances), `compute` (an einsum `on` a unit), "
-       "`sequence` (lists that run one after the other).",
+       "`sequence` (lists that run one after the other), `side_by_side` (lists that work on rounds of their own, each "
+       "a "
+       "round behind the one before, so many `at_once`: list i takes turns with list i + `at_once`).",
        [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
 }
 

@@ -79,6 +79,7 @@ void declare_model(CommandLine& line, BlockRequest& request) {
              "elementwise (one sweep that needs no sums)",
              [&request](const std::string& name) { request.softmax = softmax(name); });
   line.offer("--softmax", {"auto", "multipass", "online", "elementwise"});
+  line.toggle("--overlap", request.overlap, "Tiles of operators that are fused may run side by side");
   line.texts("--hand-on", request.handed_on, "TENSOR=STORAGE",
              "Where a tensor has to be handed on: KTQ=HBM (repeatable)");
   line.text("--why", request.why, "TENSOR=STORAGE", "What becomes of the best with a tensor handed on elsewhere");
@@ -102,6 +103,7 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {!native.ignored.empty(), "--ignore"},
                                                      {!native.like.empty(), "--like"},
                                                      {request.softmax != Softmax::kAuto, "--softmax"},
+                                                     {request.overlap, "--overlap"},
                                                      {!request.handed_on.empty(), "--hand-on"},
                                                      {!request.why.empty(), "--why"},
                                                      {!request.tree.empty(), "--tree"}};
@@ -117,9 +119,12 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                       : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
   };
   compat ? refuse(of_a_model) : refuse(of_files);
-  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty() || request.search.front))
+  if (!request.tree.empty() &&
+      (!request.handed_on.empty() || !request.why.empty() || request.search.front || request.overlap))
     misuse("O2111", "`--tree` is one tree: nothing is chosen, and nothing compared",
-           "leave `--hand-on`, `--why` and `--pareto` out, or have the block searched");
+           "leave `--hand-on`, `--why`, `--overlap` and `--pareto` out, or have the block searched");
+  if (request.overlap && options.apart)
+    misuse("O2111", "only operators that are fused run side by side", "leave `--overlap` or `--no-fuse` out");
   if (request.softmax == Softmax::kOnline && (options.apart || request.search.fused_loops == 0))
     misuse("O2111", "an online softmax shares its loops over queries and keys with both products",
            "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");

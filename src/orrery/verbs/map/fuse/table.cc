@@ -43,8 +43,9 @@ void draw_nodes(const std::vector<TreeNode>& nodes, std::size_t depth, std::stri
         out += fmt::format("{}{} on {}\n", indent, node.name, node.where);
         break;
       case TreeNode::Kind::kSequence:
+      case TreeNode::Kind::kBeside:
         for (std::size_t i = 0; i < node.inside.size(); ++i) {
-          out += fmt::format("{}{}\n", indent, i == 0 ? "first" : "then");
+          out += fmt::format("{}{}\n", indent, part_heading(node, i));
           draw_nodes(node.inside[i], depth + 1, out);
         }
         break;
@@ -135,6 +136,11 @@ std::string trade_off_table(const BlockAnswer& answer) {
 }
 
 }  // namespace
+
+const char* part_heading(const TreeNode& node, std::size_t part) {
+  if (node.kind == TreeNode::Kind::kBeside) return part == 0 ? "side by side" : "a round behind";
+  return part == 0 ? "first" : "then";
+}
 
 std::string map_fuse_table(const BlockAnswer& answer) {
   if (!answer.best) return "";

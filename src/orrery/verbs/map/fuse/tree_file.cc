@@ -55,11 +55,13 @@ TreeNode node_from(const Node& one) {
     node.kind = NodeKind::kCompute;
     node.name = text_of(one, "compute");
     node.where = text_of(one, "on");
-  } else if (one.find("sequence") != nullptr) {
-    node.kind = NodeKind::kSequence;
-    const Node& parts = member(one, "sequence");
-    if (parts.kind != Node::Kind::kList) no_tree(parts.where, "`sequence` is not a list");
+  } else if (one.find("sequence") != nullptr || one.find("side_by_side") != nullptr) {
+    const char* key = one.find("sequence") != nullptr ? "sequence" : "side_by_side";
+    node.kind = one.find("sequence") != nullptr ? NodeKind::kSequence : NodeKind::kBeside;
+    const Node& parts = member(one, key);
+    if (parts.kind != Node::Kind::kList) no_tree(parts.where, fmt::format("`{}` is not a list", key));
     for (const Node& part : parts.items) node.inside.push_back(nodes_from(part));
+    if (node.kind == NodeKind::kBeside) node.count = count_of(one, "at_once");
   } else {
     node.name = text_of(one, "loop");
     node.count = count_of(one, "count");
