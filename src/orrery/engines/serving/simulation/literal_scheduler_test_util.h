@@ -21,6 +21,8 @@ class LiteralScheduler {
     std::vector<std::string> tokens;  // known; a token's name is its content
     int prompt = 0, most = 0;
     int computed = 0;
+    int guesses = 0;  // behind the known tokens
+    int turn = 0;
     std::vector<int> blocks;
   };
 
@@ -30,6 +32,7 @@ class LiteralScheduler {
   }
   virtual ~LiteralScheduler() = default;
   virtual Scheduler::Step next() = 0;
+  virtual void computed(const Scheduler::Step& /*step*/) {}
 
   void add(int id) {
     const Request& r = requests_[static_cast<std::size_t>(id)];
@@ -52,16 +55,24 @@ class LiteralScheduler {
   // Which sequences had a token of a step, and how many they have.
   std::vector<std::pair<int, int>> complete(const Scheduler::Step& step) {
     std::vector<std::pair<int, int>> out;
+    computed(step);
     for (const Scheduler::Share& share : step.shares) {
       const auto is = [&](const Sequence& q) { return q.id == share.request; };
       const auto running = std::find_if(running_.begin(), running_.end(), is);
       const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is);
       if (running == running_.end() && waiting == waiting_.end()) continue;  // it ended with an earlier step
       Sequence& s = running != running_.end() ? *running : *waiting;
-      const int end = share.context + share.tokens;
+      const int end = share.context + share.tokens - share.guesses;
       if (late_ && running != running_.end()) publish(s, end);
       if (end != static_cast<int>(s.tokens.size())) continue;
-      s.tokens.push_back(own(s.id, static_cast<int>(s.tokens.size())));
+      const int right = accepted(limits_, s.id, end, share.guesses);
+      for (int i = 0; i <= right && static_cast<int>(s.tokens.size()) < s.most; ++i)
+        s.tokens.push_back(own(s.id, static_cast<int>(s.tokens.size())));
+      if (running != running_.end()) {
+        s.computed -= share.guesses - right;
+        if (late_ && share.guesses > 0) cut(s);
+        s.guesses = static_cast<int>(limits_.drafted);
+      }
       out.emplace_back(s.id, static_cast<int>(s.tokens.size()) - s.prompt);
       if (static_cast<int>(s.tokens.size()) < s.most) continue;
       if (running != running_.end()) {
@@ -88,8 +99,9 @@ class LiteralScheduler {
  protected:
   static std::string own(int id, int place) { return "r" + std::to_string(id) + "." + std::to_string(place); }
 
-  void share(Scheduler::Step& out, Sequence& s, long long n) {
-    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed});
+  void share(Scheduler::Step& out, Sequence& s, long long n, long long known = 1LL << 40) {
+    const long long guesses = std::max(0LL, s.computed + n - known);
+    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed, static_cast<std::int32_t>(guesses)});
     s.computed += static_cast<int>(n);
   }
 
@@ -101,6 +113,14 @@ class LiteralScheduler {
     return out;
   }
 
+  // Blocks without a computed token go.
+  void cut(Sequence& s) {
+    while ((static_cast<long long>(s.blocks.size()) - 1) * limits_.block_tokens >= s.computed) {
+      if (--references_[static_cast<std::size_t>(s.blocks.back())] == 0) queue_.push_back(s.blocks.back());
+      s.blocks.pop_back();
+    }
+  }
+
   std::vector<int> cached(const Sequence& s) const {
     std::vector<int> out;
     const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
@@ -109,11 +129,13 @@ class LiteralScheduler {
       if (found == table_.end()) break;
       out.push_back(found->second.front());
     }
+    if (drafts_from_hits_ && limits_.drafted > 0 && !out.empty()) out.pop_back();
     return out;
   }
 
-  bool allocate(Sequence& s, long long n, const std::vector<int>& hits) {
-    const long long wanted = (s.computed + n + limits_.block_tokens - 1) / limits_.block_tokens;
+  // `room`: for tokens behind them.
+  bool allocate(Sequence& s, long long n, const std::vector<int>& hits, long long room = 0) {
+    const long long wanted = (s.computed + n + room + limits_.block_tokens - 1) / limits_.block_tokens;
     long long fresh = wanted - static_cast<long long>(s.blocks.size()) - static_cast<long long>(hits.size());
     fresh = std::max<long long>(fresh, 0);
     long long taken = fresh;
@@ -160,6 +182,7 @@ class LiteralScheduler {
   const SchedulerLimits limits_;
   const std::vector<Request>& requests_;
   bool late_ = false;  // contents are found once they are computed
+  bool drafts_from_hits_ = true;  // guesses need the states of the last block that is found
   std::list<Sequence> waiting_;
   std::vector<Sequence> running_;
   std::list<int> queue_;  // free blocks
@@ -178,7 +201,8 @@ class LiteralVllm final : public LiteralScheduler {
     bool stopped = false;
     while (index < running_.size() && budget > 0 && !stopped) {
       const int id = running_[index].id;
-      long long n = static_cast<long long>(running_[index].tokens.size()) - running_[index].computed;
+      const long long known = static_cast<long long>(running_[index].tokens.size());
+      long long n = known + running_[index].guesses - running_[index].computed;
       if (limits_.long_prompt > 0 && n > limits_.long_prompt) n = limits_.long_prompt;
       n = std::min(n, budget);
       if (limits_.context > 0) n = std::min<long long>(n, limits_.context - 1 - running_[index].computed);
@@ -187,11 +211,13 @@ class LiteralVllm final : public LiteralScheduler {
         continue;
       }
       for (;;) {
-        if (allocate(running_[index], n, {})) break;
+        long long room = limits_.drafted;
+        if (limits_.context > 0) room = std::min<long long>(room, limits_.context - running_[index].computed - n);
+        if (allocate(running_[index], n, {}, room)) break;
         Sequence victim = running_.back();
         running_.pop_back();
         free(victim);
-        victim.computed = 0;
+        victim.computed = victim.guesses = 0;
         out.preempted.push_back(victim.id);
         waiting_.push_front(victim);
         if (victim.id == id) {
@@ -200,7 +226,7 @@ class LiteralVllm final : public LiteralScheduler {
         }
       }
       if (stopped) break;
-      share(out, running_[index], n);
+      share(out, running_[index], n, known);
       budget -= n;
       ++index;
     }
