@@ -48,7 +48,8 @@ Scheduler::Scheduler(const SchedulerLimits& limits, const std::vector<Request>& 
       requests_(requests),
       pool_(static_cast<std::int32_t>(limits.blocks)),
       states_(requests.size()),
-      under_way_(static_cast<std::size_t>(limits.stages)) {}
+      under_way_(static_cast<std::size_t>(limits.stages)),
+      host_(limits.host_blocks) {}
 
 void Scheduler::add(std::int32_t request) {
   State& s = state(request);
@@ -67,8 +68,13 @@ void Scheduler::add_read(std::int32_t request) {
 // It has its blocks, and goes on before those that have none.
 void Scheduler::fetched(std::int32_t request) {
   --fetching_;
-  state(request).waits = true;
+  State& s = state(request);
+  if (s.ended) return release(request);
+  s.waits = true;
   waiting_.push_front(request);
+  if (!s.loading) return;
+  s.loading = false, s.loaded = true;
+  fill(request, s.computed);
 }
 
 // Contents of the prompt may be others', too; everything else is the request's own.
@@ -121,6 +127,10 @@ void Scheduler::run_on() {
     const auto n = static_cast<std::int32_t>(tokens);
     bool allocated = allocate(request, n);
     while (!allocated) {
+      if (running_.size() == 1 && give_way(0)) {
+        allocated = allocate(request, n);
+        continue;
+      }
       const std::int32_t last = running_.back();
       running_.pop_back();
       preempt(last);
@@ -201,9 +211,17 @@ void Scheduler::admit() {
   for (std::size_t place = 0; place < waiting_.size() && budget_ > 0;) {
     if (static_cast<base::Count>(running_.size()) >= limits_.max_sequences) return;
     const std::size_t before = waiting_.size();
-    if (!admit(place)) return;
+    if (!admit(place)) {
+      if (!running_.empty() || !give_way(place + 1)) return;
+      continue;
+    }
     if (waiting_.size() == before) ++place;  // it waits for what is computed now
   }
+}
+
+// Free blocks among those that have the beginning of a sequence.
+base::Count Scheduler::taken_with_hits() const {
+  return std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); });
 }
 
 // False: it must wait, and all behind it.
@@ -225,16 +243,16 @@ bool Scheduler::admit(std::size_t place) {
     take(request, s.known - s.computed, s.computed);
     return true;
   }
+  if (s.loaded) return go_on_loaded(place);
   const std::int32_t hit = found(request, s.known - 1, hits_, true);
+  if (const std::int32_t more = offloaded(request, hit); more > 0) return load(place, hit, more);
   const std::int32_t rest = limited(s.known - hit);
   if (!limits_.chunked && rest > budget_ && !s.read) return false;
   if (late() && comes_soon(request, hit)) return true;
   const auto n = static_cast<std::int32_t>(std::min<base::Count>(rest, budget_));
   // Of a prompt that is cut, TensorRT-LLM has blocks at once.
   const std::int32_t held = late() || s.read ? s.known - hit - (s.read ? 1 : 0) : n;
-  const base::Count besides =
-      std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); }) -
-      static_cast<base::Count>(hits_.size());
+  const base::Count besides = taken_with_hits() - static_cast<base::Count>(hits_.size());
   if (base::ceil_divide(hit + base::Count{held}, limits_.block_tokens) + besides > pool_.free()) return false;
   if (limits_.schedule == Schedule::kNoEvict &&
       base::ceil_divide(base::Count{s.length} - 1, limits_.block_tokens) + besides + reserved() > pool_.free())
@@ -243,6 +261,7 @@ bool Scheduler::admit(std::size_t place) {
   s.blocks.reserve(static_cast<std::size_t>(base::ceil_divide(s.length, limits_.block_tokens)));
   s.blocks.assign(hits_.begin(), hits_.end());
   s.filled = static_cast<std::int32_t>(hits_.size());
+  s.stored = 0;
   s.computed = hit;
   hit_tokens_ += hit;
   allocate(request, held);
@@ -283,7 +302,7 @@ bool Scheduler::allocate(std::int32_t request, std::int32_t tokens) {
 // Full blocks of so many tokens can be found from now on.
 void Scheduler::fill(std::int32_t request, base::Count known) {
   State& s = state(request);
-  if (!limits_.prefix_caching || s.read || (late() && s.waits)) return;
+  if (!limits_.prefix_caching || s.read || s.loading || (late() && s.waits)) return;
   for (; (s.filled + base::Count{1}) * limits_.block_tokens <= known; ++s.filled)
     pool_.fill(s.blocks[static_cast<std::size_t>(s.filled)], key(request, s.filled));
 }
@@ -299,7 +318,8 @@ void Scheduler::preempt(std::int32_t request) {
 
 void Scheduler::end(std::int32_t request) {
   State& s = state(request);
-  if (s.waits) {  // it was preempted while its last token was under way
+  if (s.waits || s.loading) {  // it was preempted while its last token was under way
+    if (s.loaded) release(request);
     std::erase(waiting_, request);
     s.waits = false;
     s.ended = true;

@@ -8,6 +8,7 @@
 
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/serving/simulation/block_pool.h"
+#include "orrery/engines/serving/simulation/host_pool.h"
 #include "orrery/engines/serving/simulation/request.h"
 
 namespace orrery::serving {
@@ -33,6 +34,7 @@ struct SchedulerLimits {
   base::Count drafted = 0;  // tokens that are guessed of a sequence that decodes, as EAGLE does; stages: 1
   double acceptance = 0;    // of a guess that follows accepted ones
   std::uint64_t seed = 1;   // of what is accepted
+  base::Count host_blocks = 0;  // vLLM: copies of full blocks that the host's memory holds
 };
 
 // Of so many guesses behind the `known` tokens of a request, those that are right: the same whoever asks.
@@ -76,6 +78,7 @@ class Scheduler {
       if (s.ended) continue;  // with an earlier step
       const std::int32_t certain = share.context + share.tokens - share.guesses;
       if (late()) fill(share.request, certain);
+      if (limits_.host_blocks > 0) store(share.request, certain);
       if (certain < s.known) continue;
       go_on(share);
       token(share.request, s.known - s.prompt, s.known == s.length);
@@ -101,6 +104,7 @@ class Scheduler {
 
   base::Count free_blocks() const { return pool_.free(); }
   base::Count hit_tokens() const { return hit_tokens_; }  // that prefix caching saved, of all admissions
+  base::Count loaded_tokens() const { return loaded_tokens_; }  // the same, from the host's memory
   base::Count accepted_guesses() const { return accepted_guesses_; }
 
  private:
@@ -116,6 +120,8 @@ class Scheduler {
     bool ended = false;
     bool waits = false;                // among waiting ones
     bool read = false;                 // elsewhere, and not here yet
+    bool loading = false, loaded = false;  // from the host's memory; it is there, and the request waits
+    std::int32_t stored = 0;           // blocks that were offered to the host's memory
     std::vector<std::int32_t> blocks;  // held; or, of a request that was preempted, those that it held
   };
 
@@ -133,6 +139,12 @@ class Scheduler {
   std::int32_t to_retract() const;
   bool lacks_pages() const;
   void go_on(const Share& share);
+  bool load(std::size_t place, std::int32_t hit, std::int32_t offloaded);
+  bool go_on_loaded(std::size_t place);
+  bool give_way(std::size_t first);
+  std::int32_t offloaded(std::int32_t request, std::int32_t hit) const;
+  void store(std::int32_t request, base::Count known);
+  base::Count taken_with_hits() const;
   void take(std::int32_t request, std::int32_t tokens, base::Count hit, std::int32_t guesses = 0);
   bool allocate(std::int32_t request, std::int32_t tokens);
   void fill(std::int32_t request, base::Count known);
@@ -164,7 +176,8 @@ class Scheduler {
   std::size_t turn_ = 0;               // SGLang
   std::vector<bool> under_way_;        // steps of the turns
   std::vector<std::int32_t> decoding_;  // of the turn
-  base::Count accepted_guesses_ = 0;
+  HostPool host_;
+  base::Count accepted_guesses_ = 0, loaded_tokens_ = 0;
 };
 
 }  // namespace orrery::serving
