@@ -40,7 +40,11 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
   const std::vector<serving::Request>& requests = drawn.empty() ? out.trace : drawn;
   const Deployment last = completed(out.first().deployment);
   const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
-  const auto limits_on = [&](const Deployment& d) { return limits_of(d, kv_memory(model, system, d), requests); };
+  const auto limits_on = [&](const Deployment& d) {
+    serving::SchedulerLimits limits = limits_of(d, kv_memory(model, system, d), requests);
+    limits.seed = r.seed.value_or(1);
+    return limits;
+  };
   base::Diagnostics found;
   check(first, limits_on(first), requests, found);
   if (out.prompts() && !found.has_errors()) check(last, limits_on(last), requests, found);

@@ -62,8 +62,10 @@ void check(const Deployment& d, base::Diagnostics& found) {
   positive("ep", d.ep);
   positive("dp", d.dp);
   if (found.has_errors()) return;
-  if (d.engine == Engine::kVllm && d.drafted > 0 && d.pp > 1)
-    found.error("O2070", fmt::format("vllm guesses no tokens where a model is cut into stages: pp = {}", d.pp))
+  if (d.engine != Engine::kTensorRtLlm && d.drafted > 0 && d.pp > 1)
+    found
+        .error("O2070", fmt::format("{} guesses no tokens where a model is cut into stages: pp = {}",
+                                    rules(d.engine).name, d.pp))
         .hint("`--pp 1`, or leave `--speculate` out");
   if (d.tp * d.dp % d.ep != 0)
     found

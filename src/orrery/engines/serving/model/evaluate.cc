@@ -68,7 +68,7 @@ class Cycles {
         output_(load.output.average()),
         further_((output_ - 1) / d_.tokens_per_step()),
         queries_(static_cast<double>(d_.queries())),
-        together_(load.concurrency && !load.prompt.varies() && !load.output.varies()) {}
+        together_(load.concurrency && !load.prompt.varies() && !load.output.varies() && !d_.guesses_vary()) {}
 
   double prompt() const { return prompt_; }
   double output() const { return output_; }

@@ -105,6 +105,25 @@ TEST(KvMemory, OfStatesMakesBlocksAsLarge) {
   EXPECT_EQ(m.blocks_for(5280, 5280), 10 + 3);
 }
 
+TEST(KvMemory, OfEntriesOfManyTokensIsWhatVllmPublishedOfDeepSeekV4Pro) {
+  // 9.62 GiB for a sequence of 2^20 tokens in 16 bits (vLLM's announcement of 2026-04-24).
+  double elements = 0;
+  for (const ServedLayers& kind : joined_model().kinds)
+    elements += static_cast<double>(kind.layers) * kind.cached(1 << 20, 8);
+  EXPECT_NEAR(2 * elements / (1 << 30), 9.62, 0.005);
+}
+
+TEST(KvMemory, OfEntriesOfManyTokensHasBlocksOf256) {
+  const KvMemory m = memory(joined_model(), {.tp = 8});
+  EXPECT_DOUBLE_EQ(m.block_bytes, 2.0 * (30 * 64 * (512 + 128) + 31 * 2 * 512));
+  EXPECT_EQ(m.block_tokens, 256);
+  // Windows of 61 layers have 1.6 times a block's bytes: two groups of blocks of 64 tokens.
+  ASSERT_EQ(m.groups.size(), 3U);
+  EXPECT_EQ(m.blocks_for(1 << 20, 1), 4096 + 2 * (2 + 1));
+  EXPECT_EQ(m.blocks_for(100, 100), 1 + 2 * 2);
+  EXPECT_DOUBLE_EQ(memory(joined_model()).block_bytes, m.block_bytes);
+}
+
 TEST(KvMemory, LacksWhatDoesNotFit) {
   workload::PlainTransformer large = test_sizes();
   large.layers = 320;

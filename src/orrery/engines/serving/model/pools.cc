@@ -107,10 +107,7 @@ double transfer_seconds(const ServedModel& model, const cluster::System& system,
   const Deployment& from = pools.prompts;
   double bytes = 0;
   for (const ServedLayers& kind : model.kinds) {
-    const double tokens = static_cast<double>(kind.span > 0 ? std::min(prompt, kind.span) : prompt);
-    const double token = kind.latent > 0 ? static_cast<double>(kind.latent_cached())
-                                         : static_cast<double>(kind.kv_heads * (kind.key_width + kind.value_width));
-    bytes += static_cast<double>(kind.layers) * (tokens * token + kind.state) *
+    bytes += static_cast<double>(kind.layers) * (kind.cached(static_cast<double>(prompt), 1) + kind.state) *
              machine::bytes_per_element(from.cache_precision);
   }
   const Count ranks = std::min(from.tp * from.pp, pools.decoding.tp * pools.decoding.pp);

@@ -41,6 +41,7 @@ constexpr double kPrefixShare = 0.5;
 // A step of a replica, under way: of each group.
 struct Flight {
   std::int64_t ends = kNever;
+  std::size_t record = 0;  // in the timeline
   std::vector<Scheduler::Step> steps;
 };
 
@@ -231,6 +232,7 @@ class Run {
     ++out_.steps;
     if (options_.timeline) {
       record.begin = now_, record.end = time, record.engine = static_cast<std::int32_t>(number);
+      flight.record = out_.timeline.size();
       out_.timeline.push_back(record);
     }
     replica.flights.push_back(std::move(flight));
@@ -284,7 +286,8 @@ class Run {
     ++replica.done;
     const bool reads = options_.handover != nullptr && replica.steps != &options_.handover->steps;
     Count ended = 0;
-    for (std::size_t g = 0; g < replica.groups.size(); ++g)
+    for (std::size_t g = 0; g < replica.groups.size(); ++g) {
+      const Count before = replica.groups[g].accepted_guesses();
       replica.groups[g].complete(flight.steps[g], [&](std::int32_t request, std::int32_t, bool last) {
         const auto r = static_cast<std::size_t>(request);
         if (reads && requests_[r].output > 1) {
@@ -299,6 +302,10 @@ class Run {
         served.end = now_;
         ++ended;
       });
+      if (options_.timeline)
+        out_.timeline[flight.record].accepted +=
+            static_cast<std::int32_t>(replica.groups[g].accepted_guesses() - before);
+    }
     if (options_.users > 0)
       for (; ended > 0; --ended) arrive(now_, true);
   }
@@ -369,29 +376,30 @@ class Run {
 
 void check(const Deployment& d, const SchedulerLimits& limits, const std::vector<Request>& requests,
            base::Diagnostics& found) {
-  if (d.engine == Engine::kSglang && d.pp > 1)
-    found.error("O2075", fmt::format("the simulation does not know sglang's pipelines: pp = {}", d.pp))
+  if (d.drafted > 0 && d.pp > 1)
+    found.error("O2075", fmt::format("the simulation does not know guesses in pipelines: pp = {}", d.pp))
         .hint("leave `--simulate` out, or take `--pp 1`");
-  if (d.drafted > 0)
-    found.error("O2075", "the simulation does not know guesses: a sequence adds one token in a step")
-        .hint("leave `--speculate` or `--simulate` out");
   if (limits.blocks > std::numeric_limits<std::int32_t>::max() / 2)
     found.error("O2075", fmt::format("{} blocks are more than the simulation counts", limits.blocks));
   std::int64_t before = 0;
   for (std::size_t r = 0; r < requests.size(); ++r) {
     const Request& request = requests[r];
     const Count length = Count{request.prompt} + request.output;
+    // vLLM has blocks for guesses, and for those behind them; SGLang for the former.
+    const Count guesses = limits.schedule == Schedule::kVllm     ? 2 * limits.drafted
+                          : limits.schedule == Schedule::kSglang ? limits.drafted
+                                                                 : 0;
     if (request.prompt < 1 || request.output < 1)
       found.error("O2075", fmt::format("request {} has {} and {} tokens; each needs at least one", r + 1,
                                        request.prompt, request.output));
-    else if (base::ceil_divide(length - 1, limits.block_tokens) > limits.blocks)
-      found.error("O2075", fmt::format("request {} needs {} blocks for its {} tokens, but there are {}", r + 1,
-                                       base::ceil_divide(length - 1, limits.block_tokens), length, limits.blocks));
+    else if (const Count needs = base::ceil_divide(length - 1 + guesses, limits.block_tokens); needs > limits.blocks)
+      found.error("O2075", fmt::format("request {} needs {} blocks for its {} tokens, but there are {}", r + 1, needs,
+                                       length, limits.blocks));
     else if (limits.context > 0 && length > limits.context)
       found.error("O2075",
                   fmt::format("request {} has {} tokens, but sequences at most {}", r + 1, length, limits.context));
     else if (limits.schedule == Schedule::kSglang &&
-             length + limits.block_tokens >= limits.blocks * limits.block_tokens)
+             length + guesses + limits.block_tokens >= limits.blocks * limits.block_tokens)
       found.error("O2075", fmt::format("request {} has {} tokens, but sglang admits none of {} or more here", r + 1,
                                        length, (limits.blocks - 1) * limits.block_tokens));
     else if (!limits.chunked && limits.schedule != Schedule::kNoEvict && length - 1 > limits.max_batched_tokens)
@@ -420,6 +428,8 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
   out.max_sequences = d.max_sequences;
   out.max_batched_tokens = d.max_batched_tokens;
   out.context = d.context;
+  out.drafted = d.drafted;
+  out.acceptance = d.acceptance;
   switch (d.engine) {
     case Engine::kVllm:
       break;
@@ -431,6 +441,7 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
       break;
     case Engine::kSglang:
       out.schedule = Schedule::kSglang;
+      out.stages = d.pp;
       break;
   }
   return out;

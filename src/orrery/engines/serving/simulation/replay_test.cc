@@ -127,13 +127,19 @@ TEST_F(Simulate, OfStagesAndOfOtherEnginesAgreesWithTheClosedForm) {
     const Load load = users(64, 1024, 256);
     const Service closed = evaluate(llama_, system_, d, load, operators_);
     const Simulation s = run(load, 64 * 20, d, {.skip_first = 64 * 8, .skip_last = 64});
-    EXPECT_NEAR(closed.tpot, s.tpot_mean, tolerance * s.tpot_mean) << rules(d.engine).name << d.pp;
+    EXPECT_NEAR(closed.tpot, s.tpot_mean, tolerance * s.tpot_mean)
+        << rules(d.engine).name << " " << d.pp << " " << d.acceptance;
     EXPECT_NEAR(closed.e2e, s.e2e_mean, tolerance * s.e2e_mean) << rules(d.engine).name << d.pp;
   };
   steady({.engine = Engine::kTensorRtLlm}, 0.03);
   steady({.engine = Engine::kSglang}, 0.03);
   steady({.pp = 2}, 0.035);
   steady({.pp = 4}, 0.035);
+  for (const Engine engine : {Engine::kVllm, Engine::kTensorRtLlm, Engine::kSglang})
+    for (const double acceptance : {0.0, 0.7, 1.0})
+      steady({.engine = engine, .drafted = 3, .acceptance = acceptance}, 0.03);
+  steady({.engine = Engine::kSglang, .pp = 2}, 0.1);
+  steady({.engine = Engine::kSglang, .pp = 4}, 0.1);
 }
 
 TEST_F(Simulate, OfTwoGroupsIsThatOfTwoReplicasWhereTheyAreInStep) {
@@ -298,7 +304,8 @@ TEST_F(Simulate, RefusesByNameWhatItDoesNotKnow) {
   EXPECT_EQ(code({}, {{0, 5, 5}}), "");
   EXPECT_EQ(code(other, {{0, 5, 5}}), "");
   other.pp = 2;
-  EXPECT_EQ(code(other, {{0, 5, 5}}), "O2075");
+  EXPECT_EQ(code(other, {{0, 5, 5}}), "");
+  EXPECT_EQ(code({.engine = Engine::kTensorRtLlm, .pp = 2, .drafted = 1}, {{0, 5, 5}}), "O2075");
   EXPECT_EQ(code({.pp = 2}, {{0, 5, 5}}), "");
   EXPECT_EQ(code({}, {{0, 5, 0}}), "O2075");
   EXPECT_EQ(code({}, {{0, 5000000, 1}}), "O2075");
