@@ -14,8 +14,8 @@
 // it; of keys and values, a rank keeps those of its heads, at least one. Blocks of latents have at least 64 tokens on
 // vLLM (FlashMLA's). One block is nobody's (vLLM's null block).
 //
-// Entries of several tokens (DeepSeek-V4; vLLM's pull requests 42258 and 43447): a block has 256 tokens, which are 64 or
-// 2 entries of a layer, all growing layers side by side; the windows beside them have blocks of 64 tokens, which are
+// Entries of several tokens (DeepSeek-V4; vLLM's pull requests 42258 and 43447): a block has 256 tokens, which are 64
+// or 2 entries of a layer, all growing layers side by side; the windows beside them have blocks of 64 tokens, which are
 // taken from the same pool: as many as their layers' bytes fill, an assumption, as is that other engines do the same.
 // The states of what joins tokens are left out: 4 to 128 tokens a sequence and layer.
 //
@@ -42,7 +42,7 @@ constexpr Count kJoinedBlock = 256, kWindowBlock = 64;  // DeepSeek-V4's
 // Bytes that a token leaves in a layer, on a rank.
 double token_bytes(const ServedLayers& kind, const Deployment& d) {
   const double width = machine::bytes_per_element(d.cache_precision);
-  if (kind.latent > 0) return static_cast<double>(kind.latent_cached()) * width;
+  if (kind.latent > 0) return kind.entry_bytes(width);
   const Count heads = base::ceil_divide(kind.kv_heads, d.tp);
   return static_cast<double>(heads * (kind.key_width + kind.value_width)) * width;
 }
@@ -97,14 +97,14 @@ void add_joined(const ServedModel& model, const Deployment& d, KvMemory& out) {
   double window = 0;
   for (const ServedLayers& kind : model.kinds) {
     if (kind.heads == 0) continue;
-    const double of = static_cast<double>(kind.layers) * stage * width;
+    const double of = static_cast<double>(kind.layers) * stage;
     if (kind.compressed > 1) {
       layers += kind.layers;
       out.block_bytes +=
-          of * static_cast<double>(base::ceil_divide(kJoinedBlock, kind.compressed) * kind.latent_cached());
+          of * static_cast<double>(base::ceil_divide(kJoinedBlock, kind.compressed)) * kind.entry_bytes(width);
     }
     span = std::max(span, kind.span);
-    window += of * static_cast<double>(kWindowBlock * kind.latent);
+    window += of * static_cast<double>(kWindowBlock * kind.latent) * width;
   }
   out.block_tokens = kJoinedBlock;
   out.groups.push_back({layers, 0, false});

@@ -106,10 +106,10 @@ class DecodingPool {
 double transfer_seconds(const ServedModel& model, const cluster::System& system, const Pools& pools, Count prompt) {
   const Deployment& from = pools.prompts;
   double bytes = 0;
-  for (const ServedLayers& kind : model.kinds) {
-    bytes += static_cast<double>(kind.layers) * (kind.cached(static_cast<double>(prompt), 1) + kind.state) *
-             machine::bytes_per_element(from.cache_precision);
-  }
+  const double width = machine::bytes_per_element(from.cache_precision);
+  for (const ServedLayers& kind : model.kinds)
+    bytes +=
+        static_cast<double>(kind.layers) * (kind.cached(static_cast<double>(prompt), 1, width) + kind.state * width);
   const Count ranks = std::min(from.tp * from.pp, pools.decoding.tp * pools.decoding.pp);
   const collective::Fabric fabric = served_fabric(system.fabric);
   if (fabric.count == 0) return 0;
@@ -152,7 +152,8 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     // The step behind that in which it comes, where prompts that came before wait for it.
     if (p.prompts.pp == 1) {
       const double step = prompts.alone, busy = std::min(1.0, queue.rate * step);
-      const double behind = static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
+      const double behind =
+          static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
       out.add(behind, behind * (step - behind));
     }
     return out;

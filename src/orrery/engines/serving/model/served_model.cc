@@ -4,8 +4,8 @@
 // keys and values are never expanded for decoding sequences: queries are multiplied into the latent's space, which
 // costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase. Indexes are
 // whole on every rank, as are the projections to experts' latents. DeepSeek-V4's key is the value too, one for all
-// heads, and so a latent that nothing expands; what makes it, and entries of several tokens, is whole on every rank, and
-// so is what mixes its residual streams, of which memory's traffic is taken to be one stream's.
+// heads, and so a latent that nothing expands; what makes it, and entries of several tokens, is whole on every rank,
+// and so is what mixes its residual streams, of which memory's traffic is taken to be one stream's.
 #include "orrery/engines/serving/model/served_model.h"
 
 #include <algorithm>
@@ -118,7 +118,8 @@ std::vector<std::string> priced(const workload::Transformer& t) {
       own = own && (a->matrices.empty() || one);
     }
     for (const workload::Projection& extra : block.extra)
-      gates = gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead" || extra.name == "layer-streams");
+      gates =
+          gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead" || extra.name == "layer-streams");
   }
   std::vector<std::string> out = {"experts that work on a latent", "layers that predict tokens beyond the next"};
   if (indexed) out.emplace_back("attention to keys that an index picks");
@@ -132,13 +133,13 @@ constexpr double kSmallBytes = 2;  // of an element of norms, routers, tables an
 
 }  // namespace
 
-double ServedLayers::cached(double tokens, Count tp) const {
+double ServedLayers::cached(double tokens, Count tp, double width) const {
   if (heads == 0) return 0;
   if (compressed > 1)
-    return std::floor(tokens / static_cast<double>(compressed)) * static_cast<double>(latent_cached()) +
-           near(tokens) * static_cast<double>(latent);
-  if (latent > 0) return near(tokens) * static_cast<double>(latent_cached());
-  return near(tokens) * static_cast<double>(base::ceil_divide(kv_heads, tp) * (key_width + value_width));
+    return std::floor(tokens / static_cast<double>(compressed)) * entry_bytes(width) +
+           near(tokens) * static_cast<double>(latent) * width;
+  if (latent > 0) return near(tokens) * entry_bytes(width);
+  return near(tokens) * static_cast<double>(base::ceil_divide(kv_heads, tp) * (key_width + value_width)) * width;
 }
 
 double ServedLayers::keys(double tokens) const {

@@ -61,9 +61,14 @@ struct ServedLayers {
   double small = 0;        // parameters on every rank: norms and the like
   double activations = 0;  // the most elements of a token between two operators
 
-  base::Count latent_cached() const { return latent + index_width; }  // elements of an entry, where there is a latent
-  // Elements that a sequence of so many tokens keeps, on one of `tp` ranks; states of scans apart.
-  double cached(double tokens, base::Count tp) const;
+  // Of a key of an index: 8 bits an element and 32 for each 128, on all engines, whatever the caches have.
+  double index_bytes() const {
+    return static_cast<double>(index_width) + 4 * static_cast<double>(base::ceil_divide(index_width, 128));
+  }
+  // Of an entry, where there is a latent; `width`: bytes of an element of the caches.
+  double entry_bytes(double width) const { return static_cast<double>(latent) * width + index_bytes(); }
+  // Bytes that a sequence of so many tokens keeps, on one of `tp` ranks; states of scans apart.
+  double cached(double tokens, base::Count tp, double width) const;
   // Keys that the query behind so many tokens sees; an index that picks among them apart.
   double keys(double tokens) const;
   double near(double tokens) const { return span > 0 ? std::min(tokens, static_cast<double>(span)) : tokens; }

@@ -122,7 +122,7 @@ double StepModel::cached_attention_seconds(const ServedLayers& kind, const StepW
   one.kind = machine::OperatorKind::kAttention;
   one.value_width = value;
   const double seconds = operators_.cost(one).seconds;
-  out.cache_bytes += bytes + decodes * scored * static_cast<double>(kind.index_width) * width;
+  out.cache_bytes += bytes + decodes * scored * kind.index_bytes();
   ++out.operators;
   return (kind.latent > 0 ? std::max(seconds / 2, operators_.memory_bound_seconds(bytes)) : seconds) +
          index_seconds(kind, work.decodes, queries, scored, 1);
@@ -148,13 +148,16 @@ double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& wo
   // Picked keys are read as latents, all of them as keys and values: the shorter is taken.
   const double picked = static_cast<double>(kind.picked) + (kind.compressed > 1 ? kind.near(before) : 0);
   if (kind.picked > 0 && seen > picked) least = std::min(least, read(picked, picked, kind.latent, kind.latent_value));
-  seconds += least + (kind.compressed > 1
-                          ? index_seconds(kind, 1, work.prompt_tokens, longest / joined, std::min(1 - 1e-9, before / longest))
-                          : index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys)));
-  const double stored = kind.latent > 0 ? static_cast<double>(kind.latent_cached()) / joined
+  seconds +=
+      least + (kind.compressed > 1
+                   ? index_seconds(kind, 1, work.prompt_tokens, longest / joined, std::min(1 - 1e-9, before / longest))
+                   : index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys)));
+  const double width = machine::bytes_per_element(deployment_.cache_precision);
+  const double stored = kind.latent > 0 ? kind.entry_bytes(width) / joined
                                         : static_cast<double>(std::max<Count>(1, kind.kv_heads / deployment_.tp) *
-                                                              (kind.key_width + kind.value_width));
-  out.cache_bytes += work.prompt_keys * stored * machine::bytes_per_element(deployment_.cache_precision);
+                                                              (kind.key_width + kind.value_width)) *
+                                              width;
+  out.cache_bytes += work.prompt_keys * stored;
   ++out.operators;
   return seconds;
 }
@@ -164,7 +167,8 @@ double StepModel::attention_seconds(const StepWork& work) const {
   Sums unused;
   for (const ServedLayers& kind : model_.kinds)
     if (!kind.ahead)
-      seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
+      seconds +=
+          static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
   return seconds;
 }
 

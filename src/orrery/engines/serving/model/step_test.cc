@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/describe/workload/layers_ahead.h"
 #include "orrery/engines/serving/model/kv_memory.h"
+#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
 
 namespace orrery::serving {
@@ -198,10 +198,10 @@ TEST_F(Step, OfEntriesOfManyTokensReadsThoseThatAreScoredOrSeen) {
   const base::Count long_one = 1 << 20;
   const StepCost c = steps.cost(decoding(1, long_one)), half = steps.cost(decoding(1, long_one / 2));
   // Twice as many keys of the index of 30 layers, and twice as many entries of the others; what is picked is as much.
-  EXPECT_DOUBLE_EQ(c.bytes - half.bytes, 2.0 * (long_one / 2) * (30 * 128 / 4.0 + 31 * 512 / 128.0));
+  EXPECT_DOUBLE_EQ(c.bytes - half.bytes, (long_one / 2) * (30 * 132 / 4.0 + 2.0 * 31 * 512 / 128.0));
   const StepCost none = steps.cost(decoding(1, 1));
   EXPECT_NEAR(c.bytes - none.bytes,
-              2.0 * (30 * (128.0 * long_one / 4 + 512 * (1024 + 128)) + 31 * 512 * (long_one / 128.0 + 128)),
+              30 * (132.0 * long_one / 4 + 2 * 512 * (1024 + 128)) + 2.0 * 31 * 512 * (long_one / 128.0 + 128),
               2.0 * 61 * 512 * 2);
   // The same layers without entries read every token.
   ServedModel plain = joined_model();
