@@ -128,8 +128,9 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
     bytes += tokens * e * kept_by_limits(plan, kind);
     bytes += tokens * e * (expert_rows(plan) - 1) * kept_by_experts(kind) / t;
   }
-  // A frozen product needs its weights for its gradient; its input is kept for adapters alone.
-  if (plan.lora_rank > 0 && !plan.lora_networks && kind.inner > 0 && kind.mixture.count == 0)
+  // A frozen product needs its weights for its gradient; its input is kept for adapters alone, and by some software.
+  const bool kept = plan.stack.frozen_inputs && frozen_bytes(plan, e) < e;
+  if (plan.lora_rank > 0 && !plan.lora_networks && !kept && kind.inner > 0 && kind.mixture.count == 0)
     bytes -= tokens * (operand * kind.width / u + e * kind.kept_inner * kind.second_operand / t);
   return bytes + core;
 }
@@ -426,7 +427,8 @@ void add_gathered(const Model& model, const Plan& plan, const StageSum& sum, con
   if (by_matrix)
     held.loss += (frozen ? 1 : 2) * e * logits;
   else  // the table's gradient comes last, when activations have gone
-    held.memory.buffers += e * around + (frozen ? 0 : gradient * logits);
+    held.memory.buffers +=
+        e * (plan.stack.ends_apart ? std::max(logits, around - logits) : around) + (frozen ? 0 : gradient * logits);
 }
 
 // `params`: its parameters, what stands besides layers among them.

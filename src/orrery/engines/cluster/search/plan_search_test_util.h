@@ -70,6 +70,8 @@ inline void random_question(Draw& draw, const Model& model, Plan& plan) {
   plan.stack.loss_chunks = draw.once_in(3) ? 8 : 1;
   plan.stack.contention = draw.once_in(2) ? 0.5 : 0;
   plan.stack.offloads_all = draw.once_in(3);
+  plan.stack.ends_apart = draw.once_in(3);
+  plan.stack.frozen_inputs = draw.once_in(3);
   plan.main_gradients_fp32 = !draw.once_in(4);
   plan.deferred_sync = draw.once_in(4);
   plan.step_in_backward = draw.once_in(6);
