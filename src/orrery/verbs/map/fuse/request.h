@@ -21,7 +21,7 @@ struct BlockRequest {
   Softmax softmax = Softmax::kAuto;    // of a model
   std::vector<std::string> handed_on;  // of a model: TENSOR=STORAGE, demanded
   std::string why;                     // of a model: TENSOR=STORAGE, to compare; empty: none
-  std::string tree;                    // of a model: a file with the tree, in place of a search
+  std::string tree;                    // a file with the tree, in place of a search
   std::function<const std::atomic<bool>*()> interruptible;
 };
 

@@ -11,6 +11,7 @@
 #include "orrery/formats/accelforge/fused_problem_reader.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/verbs/map/fuse/draw_tree.h"
+#include "orrery/verbs/map/fuse/tree_file.h"
 
 namespace orrery::verbs {
 namespace {
@@ -148,6 +149,23 @@ BlockPoint point_of(const fused::Problem& problem, const fused::Solution& soluti
   return {solution.energy, solution.latency, nodes_of(problem, solution.tree)};
 }
 
+// A tree from a file in place of the search. Throws InputError O2112 where it is not allowed.
+BlockAnswer given_tree(const BlockRequest& request, const fused::Problem& problem, BlockAnswer answer) {
+  TreeFile file = read_tree(request.tree);
+  const fused::Tree tree = tree_of(problem, file.tree);
+  const fused::Evaluation cost = fused::evaluate(problem, tree);
+  if (!cost.legal())
+    base::fail("O2112", fmt::format("the tree is not allowed: {}", cost.faults.front().reason),
+               file.tree.empty() ? base::Location{} : file.tree.front().from,
+               "a tree goes with the files and the `--define`s that it was found for");
+  answer.inputs.push_back(std::move(file.input));
+  answer.searched = false;
+  answer.best = BlockPoint{cost.energy, cost.latency, nodes_of(problem, tree)};
+  add_costs(problem, tree, cost, nullptr, answer);
+  add_exchanges(problem, tree, answer);
+  return answer;
+}
+
 }  // namespace
 
 BlockAnswer map_fused_block(const BlockRequest& request) {
@@ -158,6 +176,7 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
                                                                   : "edp";
   const fused::Problem problem = read_block(request, answer).problem;
   if (const std::string wrong = fused::fault(problem); !wrong.empty()) base::fail("O2109", wrong);
+  if (!request.tree.empty()) return given_tree(request, problem, std::move(answer));
   fused::SearchOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
   const fused::Result result = fused::optimize(problem, search);
