@@ -102,9 +102,7 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {native.drafted.has_value(), "--draft"},
                                                      {!native.ignored.empty(), "--ignore"},
                                                      {!native.like.empty(), "--like"},
-                                                     {request.softmax != Softmax::kAuto, "--softmax"},
-                                                     {!request.handed_on.empty(), "--hand-on"},
-                                                     {!request.why.empty(), "--why"}};
+                                                     {request.softmax != Softmax::kAuto, "--softmax"}};
   const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
                                                    {!request.templates.defined.empty(), "--define"},
                                                    {!request.templates.folders.empty(), "--include"}};
@@ -201,7 +199,8 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
   }
   auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
   for (const std::string& capacity : answer.capacities) reason.note(capacity);
-  reason.hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
+  reason.hint(answer.native ? "a larger memory (`--set`) or another place (`--hand-on`) makes room"
+                            : "a larger memory, or `keep` and `may_keep` that hold less, makes room");
   return {kNo, reasons.all()};
 }
 
