@@ -11,6 +11,7 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/tree_file.h"
 
@@ -141,6 +142,21 @@ void add_overlap_notes(const Chain& chain, const std::vector<Group>& groups, Blo
   }
 }
 
+// In seconds, and on how much silicon.
+void add_physical(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
+  bool known = true;
+  for (const Group& group : groups)
+    for (const GroupPart& part : group.parts) {
+      const LayerQuestion& question = chain[part.place].question;
+      answer.seconds += static_cast<double>(question.instances) * static_cast<double>(part.cost.cycles) *
+                        question.chip->cycle_seconds;
+      const std::optional<double> area = area_um2(*question.chip);
+      known = known && area;
+      answer.area_um2 = std::max(answer.area_um2.value_or(0), area.value_or(0));
+    }
+  if (!known) answer.area_um2.reset();
+}
+
 // What the answer is called, where it has a name.
 void add_notes(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
   for (const Group& group : groups) {
@@ -240,6 +256,8 @@ BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptio
   found.chain = std::move(chain);
   answer.best = point_of(found.chain, found.best);
   add_figures(found.chain, found, answer);
+  add_physical(found.chain, found.best, answer);
+  answer.roofline = roofline_of(found.chain, found.best, {});
   add_notes(found.chain, found.best, answer);
   add_overlap_notes(found.chain, found.best, answer);
   return answer;
@@ -294,6 +312,8 @@ BlockAnswer map_native_block(const BlockRequest& request) {
     for (const std::vector<Group>& trade : best_trades(found, how)) answer.front.push_back(point_of(chain, trade));
   if (request.search.fuse) answer.unfused = {energy_of(found.unfused), cycles_of(found.unfused)};
   add_figures(chain, found, answer);
+  add_physical(chain, found.best, answer);
+  answer.roofline = roofline_of(chain, found.best, request.search.fuse ? found.unfused : std::vector<Group>());
   add_notes(chain, found.best, answer);
   add_overlap_notes(chain, found.best, answer);
   add_outside(found, how, answer);

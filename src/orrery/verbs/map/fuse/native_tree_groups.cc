@@ -141,6 +141,7 @@ class Nest {
     if (factor > 1) not_this_block(node.from, fmt::format("two loops over {} stand at one storage", node.name));
     factor = node.count;
     if (node.count == 1) return;
+    if (in_space && node.axis.empty()) not_this_block(node.from, "a loop in space lacks its `axis`");
     (in_space ? (node.axis == "x" ? axes_[l].first : axes_[l].second) : level.temporal_order).push_back(dimension);
   }
 
