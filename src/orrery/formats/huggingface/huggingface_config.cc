@@ -301,7 +301,8 @@ class Reader {
     const base::Count stated = model.predicted_ahead, asked = *options_.ahead > 0 ? *options_.ahead : stated;
     std::string wrong, way = "without `--mtp` the answer is that of the layers before them";
     if (!model.ahead.known && stated == 0) {
-      wrong = fmt::format("of models of type `{}` no layers that predict tokens beyond the next are known", model.family);
+      wrong =
+          fmt::format("of models of type `{}` no layers that predict tokens beyond the next are known", model.family);
     } else if (!model.ahead.known) {
       wrong = fmt::format("what predicts tokens beyond the next in models of type `{}` is not known", model.family);
     } else if (asked == 0) {

@@ -101,7 +101,8 @@ std::vector<std::string> priced(const workload::Transformer& t) {
       indexed = indexed && (!a->index || (a->latent && a->reach == workload::Reach::kAll && a->compressed == 1));
       equal = equal && (!a->value_is_key || (a->matrices.empty() && a->compressed == 1));
     }
-    for (const workload::Projection& extra : block.extra) gates = gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead");
+    for (const workload::Projection& extra : block.extra)
+      gates = gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead");
   }
   std::vector<std::string> out = {"experts that work on a latent", "layers that predict tokens beyond the next"};
   if (indexed) out.emplace_back("attention to keys that an index picks");

@@ -159,7 +159,8 @@ double StepModel::attention_seconds(const StepWork& work) const {
   Sums unused;
   for (const ServedLayers& kind : model_.kinds)
     if (!kind.ahead)
-      seconds += static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
+      seconds +=
+          static_cast<double>(kind.layers) * share_ * attention_seconds(kind, work, deployment_.queries(), unused);
   return seconds;
 }
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/describe/workload/layers_ahead.h"
 #include "orrery/engines/serving/model/kv_memory.h"
+#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
 
 namespace orrery::serving {
