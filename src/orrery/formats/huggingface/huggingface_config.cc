@@ -246,7 +246,7 @@ class Reader {
     const std::vector<std::string> known = model_types();
     base::Diagnostic& unknown =
         found().error(family_ ? "O0902" : "O0901",
-                      family_ ? fmt::format("a config.json of type `{}` must have a `text_config`", name)
+                      family_ ? fmt::format("a config.json of type `{}` must have a `text_config`", family_->model_type)
                               : fmt::format("models of type `{}` are not understood", name.substr(0, 60)),
                       type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
