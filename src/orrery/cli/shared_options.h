@@ -24,8 +24,8 @@ void declare_search(CommandLine& line, base::Limits& limits, const std::string& 
 void declare_chips(CommandLine& line, DocumentRequest& documents);       // --chip
 void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --tables, --cacti, --set, --compat
 
-void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);    // --ignore
-void declare_like(CommandLine& line, std::string& like);                       // --like
+void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);  // --ignore
+void declare_like(CommandLine& line, std::string& like);                     // --like
 // --mtp: 0 where no number is given.
 void declare_mtp(CommandLine& line, std::optional<base::Count>& modules);
 void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold);  // --define, --im2col

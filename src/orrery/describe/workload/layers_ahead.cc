@@ -1,7 +1,7 @@
 // Idea: a module that predicts a token beyond the next is a layer, or a few, with a further matrix 2h -> h and up to
-// three further norms; the table of tokens is the model's. Of DeepSeek-V3 a module is a mixture's layer, 2 x 7168 x 7168
-// weights more and three norms: 11.5 G parameters, of which 2.4 G are active (README_WEIGHTS of its checkpoint counts
-// tables and logits besides). Cost: modules x layers of a module.
+// three further norms; the table of tokens is the model's. Of DeepSeek-V3 a module is a mixture's layer, 2 x 7168 x
+// 7168 weights more and three norms: 11.5 G parameters, of which 2.4 G are active (README_WEIGHTS of its checkpoint
+// counts tables and logits besides). Cost: modules x layers of a module.
 #include "orrery/describe/workload/layers_ahead.h"
 
 #include <algorithm>

@@ -375,7 +375,8 @@ ForwardFlop forward_flop(const Transformer& model, Count seq) {
     width = static_cast<double>(p.out);
   }
   if (head.width > 0) width = static_cast<double>(head.width);
-  flop.products += static_cast<double>(1 + model.counted_ahead) * tokens * 2 * width * static_cast<double>(head.outputs);
+  flop.products +=
+      static_cast<double>(1 + model.counted_ahead) * tokens * 2 * width * static_cast<double>(head.outputs);
   return flop;
 }
 

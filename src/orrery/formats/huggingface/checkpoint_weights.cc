@@ -320,9 +320,8 @@ class Storing {
 
   Count first_ahead() const {
     const Stack& stack = model_.decoder();
-    const auto first = std::find_if(stack.layers.begin(), stack.layers.end(), [&](int kind) {
-      return stack.kinds[static_cast<std::size_t>(kind)].ahead;
-    });
+    const auto first = std::find_if(stack.layers.begin(), stack.layers.end(),
+                                    [&](int kind) { return stack.kinds[static_cast<std::size_t>(kind)].ahead; });
     return static_cast<Count>(first - stack.layers.begin());
   }
 
@@ -404,8 +403,7 @@ StoredWeights stored_weights(const workload::Transformer& model, const WeightWid
   if (plain > out.converted) out.bits = out.plain_bits;
   // Tables and logits that files hold again for every module that predicts ahead.
   const Count table = base::checked_multiply(model.vocab, model.embedding_width);
-  if (model.ahead.copies)
-    plain = checked_add(plain, checked_multiply(model.counted_ahead, checked_multiply(2, table)));
+  if (model.ahead.copies) plain = checked_add(plain, checked_multiply(model.counted_ahead, checked_multiply(2, table)));
   out.bytes += static_cast<double>(plain) * out.plain_bits / 8 + out.scale_bytes;
   // DeepSeek's own files have it in 32 bits, those that others converted in the width of the rest.
   out.bytes += static_cast<double>(corrections(model)) * (out.method == "fp8" ? 32 : out.plain_bits) / 8;

@@ -246,7 +246,7 @@ class Reader {
     const std::vector<std::string> known = model_types();
     base::Diagnostic& unknown =
         found().error(family_ ? "O0902" : "O0901",
-                      family_ ? fmt::format("a config.json of type `{}` must have a `text_config`", name)
+                      family_ ? fmt::format("a config.json of type `{}` must have a `text_config`", family_->model_type)
                               : fmt::format("models of type `{}` are not understood", name.substr(0, 60)),
                       type != nullptr && options_.like.empty() ? type->where : whole());
     if (family_) return;
@@ -301,7 +301,8 @@ class Reader {
     const base::Count stated = model.predicted_ahead, asked = *options_.ahead > 0 ? *options_.ahead : stated;
     std::string wrong, way = "without `--mtp` the answer is that of the layers before them";
     if (!model.ahead.known && stated == 0) {
-      wrong = fmt::format("of models of type `{}` no layers that predict tokens beyond the next are known", model.family);
+      wrong =
+          fmt::format("of models of type `{}` no layers that predict tokens beyond the next are known", model.family);
     } else if (!model.ahead.known) {
       wrong = fmt::format("what predicts tokens beyond the next in models of type `{}` is not known", model.family);
     } else if (asked == 0) {

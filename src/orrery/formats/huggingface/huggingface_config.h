@@ -51,9 +51,10 @@ struct ReadOptions {
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing
 // keys, O0903 wrong types, O0904 duplicate keys, O0905 unknown keys, O0906 figures without a source, O0907 more
 // experts for a token than there are, O0910 sizes that cannot be, O0911 and O0912 heads that do not divide, O0914 more
-// parameters than can be counted, O0918 modules that predict ahead and are not there, O0917 keys of cost that are not modelled, O0920 keys that cannot be ignored, O0922
-// layers told of that are not there. Warnings: O0904, O0916 keys that nobody knows, O0919 what is ignored, O0921
-// classes with another head, O0926 widths of weights that are not known.
+// parameters than can be counted, O0918 modules that predict ahead and are not there, O0917 keys of cost that are not
+// modelled, O0920 keys that cannot be ignored, O0922 layers told of that are not there. Warnings: O0904, O0916 keys
+// that nobody knows, O0919 what is ignored, O0921 classes with another head, O0926 widths of weights that are not
+// known.
 ConfigDocument read_config(const std::shared_ptr<const base::SourceFile>& file, const ReadOptions& options = {});
 
 // The model types that are understood.

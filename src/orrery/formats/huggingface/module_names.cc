@@ -68,13 +68,18 @@ bool same_part(const std::string& pattern, const std::string& name) {
   return globs(pattern, name) || (name == "*" && number(pattern));
 }
 
-bool follows(const std::vector<std::string>& parts, const std::vector<std::string>& name) {
+bool follows(const std::vector<std::string>& parts, const std::string& text) {
+  const auto starred = [](const std::string& part) { return part.find('*') != std::string::npos; };
+  const bool any = std::any_of(parts.begin(), parts.end(), starred);
+  // Most names are told apart by their last part, before they are cut; a number may stand for the `*` of a name.
+  if (!any && text.find(parts.back()) == std::string::npos && !number(parts.back())) return false;
+  const std::vector<std::string> name = cut(text);
   if (std::search(name.begin(), name.end(), parts.begin(), parts.end(),
                   [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end())
     return true;
   // A `*` may stand for several parts.
+  if (!any) return false;
   const std::string pattern = base::joined(parts, ".");
-  if (pattern.find('*') == std::string::npos) return false;
   for (std::size_t from = 0; from < name.size(); ++from) {
     std::string some;
     for (std::size_t i = from; i < name.size(); ++i) {
@@ -296,7 +301,7 @@ bool ModulePattern::names_layer(base::Count layer) const {
 bool ModulePattern::picks_ahead(const ModuleName& module) const {
   if ((layer_ || !layers_.empty()) && !names_layer(*module.ahead)) return false;
   return parts_.empty() || std::any_of(module.names.begin(), module.names.end(),
-                                       [&](const std::string& name) { return follows(parts_, cut(name)); });
+                                       [&](const std::string& name) { return follows(parts_, name); });
 }
 
 bool ModulePattern::picks_name(const ModuleName& module) const {
@@ -307,14 +312,15 @@ bool ModulePattern::picks_name(const ModuleName& module) const {
   if (some_layers && !(module.layer && names_layer(*module.layer))) return false;
   if (parts_.empty()) return tower_ || some_layers || text_.find('*') != std::string::npos;
   return std::any_of(module.names.begin(), module.names.end(),
-                     [&](const std::string& name) { return follows(parts_, cut(name)); });
+                     [&](const std::string& name) { return follows(parts_, name); });
 }
 
 bool ModulePattern::picks(const ModuleName& module) const {
   if (!expression_) return picks_name(module);
   static constexpr std::array<std::string_view, 4> kText = {"model.layers.", "language_model.model.layers.",
                                                             "model.language_model.layers.", "transformer.h."};
-  static constexpr std::array<std::string_view, 4> kAhead = {"mtp.layers.", "model.mtp.layers.", "mtp.", "model.mtp_layers."};
+  static constexpr std::array<std::string_view, 4> kAhead = {"mtp.layers.", "model.mtp.layers.", "mtp.",
+                                                             "model.mtp_layers."};
   static constexpr std::array<std::string_view, 5> kImages = {
       "visual.blocks.", "model.visual.blocks.", "vision_tower.vision_model.encoder.layers.",
       "model.vision_tower.vision_model.encoder.layers.", "vision_model.model.layers."};

@@ -16,9 +16,9 @@ namespace orrery::formats::huggingface {
 
 // One matrix. Of experts, `*` stands for the number.
 struct ModuleName {
-  bool tower = false;                // of what reads no text
-  std::optional<base::Count> layer;  // nothing: around the layers
-  std::vector<std::string> names;    // any of them
+  bool tower = false;                     // of what reads no text
+  std::optional<base::Count> layer;       // nothing: around the layers
+  std::vector<std::string> names;         // any of them
   std::optional<base::Count> ahead = {};  // it predicts ahead: behind the last layer, the first being 0
 };
 

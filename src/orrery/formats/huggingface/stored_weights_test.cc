@@ -114,7 +114,8 @@ std::string deepseek(const std::string& more) {
 TEST(StoredWeights, OfDeepSeekR1ByAwqAreThoseOfItsIndex) {
   EXPECT_DOUBLE_EQ(
       weights_of(
-          deepseek(R"("quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true})"))
+          deepseek(
+              R"("quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true})"))
           .bytes,
       364589799936);
 }
@@ -140,7 +141,8 @@ TEST(StoredWeights, ALayerAheadIsKeptUnderTheNameOfItsRoom) {
   ahead.ahead = 0;
   const auto with = [&](const std::string& kept) {
     return read_config(base::source(deepseek(R"("num_nextn_predict_layers": 1, "quantization_config": {"quant_method":
-      "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head")" + kept + "]}")),
+      "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head")" +
+                                             kept + "]}")),
                        ahead);
   };
   const auto all = with(""), named = with(R"(, "mtp.layers.0*")"), numbered = with(R"(, "model.layers.61*")");

@@ -72,7 +72,7 @@ ChipFile load_chip(const std::string& directory, const std::string& name_or_path
 struct ModelUse {
   std::vector<std::string> ignored = {};
   formats::huggingface::Outside outside = formats::huggingface::Outside::kRefused;
-  std::string like = {};  // read a config.json as one of this `model_type`; empty: as its own
+  std::string like = {};                  // read a config.json as one of this `model_type`; empty: as its own
   std::optional<base::Count> ahead = {};  // as formats::huggingface::ReadOptions::ahead
   bool ahead_apart = false;
 };

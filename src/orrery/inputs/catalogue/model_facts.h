@@ -46,7 +46,7 @@ struct ModelFacts {
   double attention_flop_per_token = 0;
   double visible_attention_flop_per_token = 0;  // what masks, windows and chunks leave
   std::vector<BlockFacts> blocks;
-  std::vector<std::string> not_counted;  // among the operations: scans, convolutions
+  std::vector<std::string> not_counted;                // among the operations: scans, convolutions
   base::Count predicted_ahead = 0, counted_ahead = 0;  // modules: those that are not among the figures, and that are
   base::Diagnostics warnings;
 };

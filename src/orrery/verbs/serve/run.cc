@@ -301,7 +301,8 @@ ServedAnswer serve(const ServeRequest& request) {
   out.load = load_of(r, out.trace);
   out.timed = !out.trace.empty() && !r.concurrency && !r.rate;
   const std::string catalogue = catalogue_directory();
-  const ModelFile file = load_model(catalogue, r.model, {r.ignored, formats::huggingface::Outside::kPassed, r.like, r.mtp});
+  const ModelFile file =
+      load_model(catalogue, r.model, {r.ignored, formats::huggingface::Outside::kPassed, r.like, r.mtp});
   out.warnings.append(file.diagnostics);
   out.inputs.push_back(base::file_input(*file.file));
   out.inputs.insert(out.inputs.end(), file.ignored.begin(), file.ignored.end());

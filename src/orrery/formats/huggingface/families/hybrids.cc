@@ -68,8 +68,7 @@ void read_nemotron_h(Reading& r) {
   named.absent_width = 128;
   const Attention a = attention(r, hidden, named);
   r.keys.know({"attention_bias", "expand", "mamba_proj_bias", "moe_shared_expert_overlap", "n_shared_experts",
-               "sliding_window", "mamba_ssm_cache_dtype",
-               "chunk_size"});
+               "sliding_window", "mamba_ssm_cache_dtype", "chunk_size"});
   Mamba2Sizes s;
   s.hidden = hidden;
   s.heads = r.keys.size("mamba_num_heads", 128);

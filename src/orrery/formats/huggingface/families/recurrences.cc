@@ -236,8 +236,7 @@ void read_qwen3_5(Reading& r) {
 
 void read_qwen3_5_moe(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
-  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "intermediate_size",
-               "decoder_sparse_step"});
+  r.keys.know({"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype", "intermediate_size", "decoder_sparse_step"});
   Block block = rms_block(2);
   block.feed_forward = with_gated_shared(r, 256, 8);
   finish_deltas(r, hidden, 2, {block}, [](Count) { return 0; });

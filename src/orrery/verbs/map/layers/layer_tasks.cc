@@ -166,8 +166,8 @@ void demand_question(const MapRequest& request) {
     base::fail("O1103", "there is nothing to map", {},
                "give Timeloop documents, or --chip and --model; see `orrery map --help`");
   const bool sized = request.sequence || request.batch.value_or(1) != 1 || request.cached || request.drafted;
-  if (request.model.empty() && (sized || request.logits || !request.phase.empty()))
-    base::fail("O1103", "--seq, --batch, --phase and --logits are of a model, but no --model is given", {},
+  if (request.model.empty() && (sized || request.logits || request.mtp || !request.phase.empty()))
+    base::fail("O1103", "--seq, --batch, --phase, --logits and --mtp are of a model, but no --model is given", {},
                "name a model; a problem's bounds are set with --set");
   demand_attention(request);
 }

@@ -118,8 +118,9 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
   if (!split.layers.empty())
     base::fail("O1103", fmt::format("both --model and a `problem` in `{}`", split.layers[0]->name), {},
                "name a model, or give problems, not both");
-  const ModelFile model = load_model(catalogue_directory(), request.model,
-                                     {request.ignored, formats::huggingface::Outside::kPassed, request.like, request.mtp});
+  const ModelFile model =
+      load_model(catalogue_directory(), request.model,
+                 {request.ignored, formats::huggingface::Outside::kPassed, request.like, request.mtp});
   std::string phase;
   workload::Phase asked = phase_of(request, model.transformer, phase);
   // Timeloop-Experiments has each head by itself; the array's rows are of one head each.
@@ -173,9 +174,11 @@ void layers_of_model(const MapRequest& request, const Chips& chips, const std::v
     if (request.phase.empty() || request.phase == "prefill" || &stack == &model.transformer.decoder())
       layers += static_cast<base::Count>(stack.layers.size());  // an encoder has run by then
   const base::Count ahead = model.transformer.counted_ahead;
-  out.title = fmt::format("{} on {}: {} block{}{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
-                          ahead > 0 ? fmt::format(", those of {} that predict{} ahead among them", ahead, base::plural(ahead, "s", "")) : "",
-                          request.logits ? " and logits" : "", phase);
+  out.title = fmt::format(
+      "{} on {}: {} block{}{}{}, {}", model.entry.name, where, layers, layers == 1 ? "" : "s",
+      ahead > 0 ? fmt::format(", those of {} that predict{} ahead among them", ahead, base::plural(ahead, "s", ""))
+                : "",
+      request.logits ? " and logits" : "", phase);
   const bool beyond = is_beyond_positions(model.transformer, asked.tokens + asked.cached);
   if (!out.attention.rows.empty()) out.title += ", attention on a simulated array";
   if (beyond) out.title += fmt::format(", beyond the model's {}", *model.transformer.max_positions);
