@@ -155,7 +155,8 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     // The step behind that in which it comes, where prompts that came before wait for it.
     if (p.prompts.pp == 1) {
       const double step = prompts.alone, busy = std::min(1.0, queue.rate * step);
-      const double behind = static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
+      const double behind =
+          static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
       out.add(behind, behind * (step - behind));
     }
     return out;
