@@ -102,8 +102,8 @@ bool names_chip(const Node& root) {
   return accelerator != nullptr && accelerator->find("chip") != nullptr;
 }
 
-// Nobody rents the one accelerator at the other one's price; nor does it compute in formats that the other has, where it
-// says its own peaks.
+// Nobody rents the one accelerator at the other one's price; nor does it compute in formats that the other has, where
+// it says its own peaks.
 void leave_to_another(const Node& accelerator, Node& root) {
   const bool rates = accelerator.find("peak") != nullptr;
   for (Node::Entry& entry : root.entries)

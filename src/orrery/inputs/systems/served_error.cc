@@ -68,7 +68,8 @@ std::vector<ServedKindError> read_served_kinds(const std::string& directory) {
                      number(7),
                      {{number(8), number(9)}, {number(10), number(11)}}});
     } catch (const std::exception&) {
-      found.error("O1358", "a kind of served runs is a row of twelve cells: the kind, a figure, runs, sources, share, lengths",
+      found.error("O1358",
+                  "a kind of served runs is a row of twelve cells: the kind, a figure, runs, sources, share, lengths",
                   document.place(document.rows[i]));
     }
   }
@@ -81,8 +82,8 @@ std::string served_kinds_text(const std::vector<ServedKindError>& kinds) {
   for (const ServedKindError& one : kinds)
     out += fmt::format("{},{},{},{},{},{},{},{:.3f},{:g},{:g},{:g},{:g}\n", one.kind.engine, one.kind.accelerator,
                        one.kind.bits, one.kind.experts ? "yes" : "no",
-                       kServedFigures[static_cast<std::size_t>(one.figure)], one.runs, one.sources, one.share, one.spans.isl.least,
-                       one.spans.isl.most, one.spans.osl.least, one.spans.osl.most);
+                       kServedFigures[static_cast<std::size_t>(one.figure)], one.runs, one.sources, one.share,
+                       one.spans.isl.least, one.spans.isl.most, one.spans.osl.least, one.spans.osl.most);
   return out;
 }
 

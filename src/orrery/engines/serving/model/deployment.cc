@@ -42,8 +42,7 @@ base::Count Deployment::late_steps() const {
 double Deployment::host_seconds(base::Count sequences) const {
   const EngineRules& of = rules(engine);
   const double n = static_cast<double>(sequences);
-  return of.step_seconds + of.sequence_seconds * n +
-         (synchronous ? kSynchronousStep + kSynchronousSequence * n : 0);
+  return of.step_seconds + of.sequence_seconds * n + (synchronous ? kSynchronousStep + kSynchronousSequence * n : 0);
 }
 
 double Deployment::tokens_per_step() const {

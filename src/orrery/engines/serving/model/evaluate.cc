@@ -129,9 +129,7 @@ class Cycles {
     return out;
   }
 
-  StepCost decoding(double users) const {
-    return steps_.cost(work(0, std::max(1.0, users / microbatches(users))));
-  }
+  StepCost decoding(double users) const { return steps_.cost(work(0, std::max(1.0, users / microbatches(users)))); }
 
  private:
   // The prompts of g requests and d decoding sequences.
@@ -267,12 +265,14 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
   return cycle;
 }
 
-// The step that was scheduled while the one in which a request comes runs: it is one of those that go by, with or
-// without prompts; of fewer than one user, in so many cases.
+// The step that was scheduled while the one in which a request comes runs: it is one of those that go by, with the
+// prompts of the others or without, and there where any other goes on or came before: with a probability of 1 - e^-u.
 void add_step_ahead(const Cycle& cycle, const Deployment& d, Spread& out) {
-  const double there = static_cast<double>(d.steps_ahead()) * std::min(1.0, cycle.users);
-  const double mean = there * cycle.mean_seconds;
-  out.add(mean, mean * (cycle.mean_seconds - mean));
+  const double u = cycle.users, there = static_cast<double>(d.steps_ahead()) * -std::expm1(-u);
+  const double pure = cycle.share < 1 ? (cycle.mean_seconds - cycle.share * cycle.mixed_seconds) / (1 - cycle.share)
+                                      : cycle.mean_seconds;
+  const double step = std::lerp(pure, cycle.mean_seconds, u / (u + 1)), mean = there * step;
+  out.add(mean, mean * (step - mean));
 }
 
 // What the time to the first token is beyond a steady run's without waiting. Users beyond those that run wait for them:

@@ -20,8 +20,8 @@
 // of the step X in which a request comes, E X^k = E S^(k+1) / E S, with v for arrivals that are not Poisson's; by what
 // v changes here, it changes the chain's times.
 //
-// Where b is beyond the chain's states, steps of more are told apart by their queue: b servers, by Sakasegawa's approximation of Allen
-// and Cunneen's, r_b = rate x full / b:
+// Where b is beyond the chain's states, steps of more are told apart by their queue: b servers, by Sakasegawa's
+// approximation of Allen and Cunneen's, r_b = rate x full / b:
 //
 //   W = v/2 x r_b^(sqrt(2 (b + 1)) - 1) / (b (1 - r_b)) x full
 //
@@ -99,7 +99,8 @@ void of_straight_steps(const PromptQueue& q, const Straight& line, double variat
       (1 - r * r * r);
   // Of X: the rest of it, and the step of those that came in it; where they take several, of those before it.
   const double follow = 0.5 + (beyond ? r / 2 : r);
-  out.add(follow * mean + (beyond ? std::max(0.0, q.full / 2 - p) : 0), follow * follow * std::max(0.0, square - mean * mean) + square / 12 + burst * mean);
+  out.add(follow * mean + (beyond ? std::max(0.0, q.full / 2 - p) : 0),
+          follow * follow * std::max(0.0, square - mean * mean) + square / 12 + burst * mean);
 }
 
 // The stationary shares of a chain whose row n has the probabilities of what follows n: elimination of the states from
@@ -139,8 +140,7 @@ void of_chain(const PromptQueue& q, double together, Spread& out) {
   const auto states = std::min(kMostStates, static_cast<std::size_t>(8 + 7 * together));
   Row times{}, following{}, squares{};
   std::array<Own, kMostStates + 1> owns{};
-  for (std::size_t n = 0; n < states; ++n)
-    times[n] = q.seconds(static_cast<double>(n)), owns[n + 1] = own(q, n + 1);
+  for (std::size_t n = 0; n < states; ++n) times[n] = q.seconds(static_cast<double>(n)), owns[n + 1] = own(q, n + 1);
   std::array<Row, kMostStates> next{};
   for (std::size_t n = 0; n < states; ++n) {
     double probability = std::exp(-q.rate * times[n]), rest = 1;

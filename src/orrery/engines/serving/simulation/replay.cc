@@ -4,8 +4,8 @@
 // behind the one before. Time is a whole number of nanoseconds. Events: a request arrives, and goes to a group, whose
 // replica begins a step if it can; a step ends, its tokens are there, and the next one begins at once; keys and values
 // arrive. Of events at one time, arrivals come first, then keys and values, then replicas in order, so that equal
-// questions have equal answers. A request that arrives during a step is first looked at when that ends, or, where the engine has
-// by then scheduled the next one, when that does.
+// questions have equal answers. A request that arrives during a step is first looked at when that ends, or, where the
+// engine has by then scheduled the next one, when that does.
 //
 // With two pools, a prompt is read by the first, which has its first token; a group of the second one gives it blocks,
 // then its keys and values come, read by the second pool from the first, which holds its blocks until then. The client
@@ -154,7 +154,8 @@ class Run {
     if (options_.router == Router::kRoundRobin) return places[turn % places.size()];
     const auto load = [&](const Place& place) {
       const std::deque<Late>& late = replicas_[place.replica].late;
-      return at(place).load() + std::count_if(late.begin(), late.end(), [&](const Late& one) { return one.group == place.group; });
+      return at(place).load() +
+             std::count_if(late.begin(), late.end(), [&](const Late& one) { return one.group == place.group; });
     };
     const Place least = *std::min_element(places.begin(), places.end(),
                                           [&](const Place& a, const Place& b) { return load(a) < load(b); });
@@ -175,8 +176,8 @@ class Run {
     const Place to = route(first_, request, next_);
     if (!read_at_.empty()) read_at_[next_] = to;
     Replica& replica = replicas_[to.replica];
-    // What comes while a step runs finds the next one scheduled, where the engine does so ahead; of several stages, steps
-    // are under way in any case.
+    // What comes while a step runs finds the next one scheduled, where the engine does so ahead; of several stages,
+    // steps are under way in any case.
     const Deployment& d = replica.steps->deployment();
     const Count steps = d.pp > 1 ? 0 : late ? d.late_steps() : replica.flights.empty() ? 0 : 1 + d.steps_ahead();
     if (steps > 0)
