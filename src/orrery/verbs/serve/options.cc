@@ -157,6 +157,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
                                 {"least-load", serving::Router::kLeastLoad},
                                 {"prefix", serving::Router::kPrefix}},
                                "Where simulated requests go: round-robin (default), least-load, prefix");
+  declare_number(line, "--offload", "GB", request.offload,
+                 "Of the host's memory for each accelerator's keys and values (vllm); simulated");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
   line.seed(seed, "Of the requests that are simulated; default 1");
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");

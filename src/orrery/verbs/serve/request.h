@@ -47,6 +47,7 @@ struct ServeRequest {
   bool timeline = false;                  // of the simulation: every step
   std::optional<serving::Router> router;  // of the simulation
   bool evicts = false;                    // TensorRT-LLM admits who fits now
+  std::optional<double> offload;          // of the simulation: GB of the host's memory for each accelerator's caches
   base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;
