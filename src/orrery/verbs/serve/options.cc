@@ -61,7 +61,8 @@ void declare_load(CommandLine& line, ServeRequest& request) {
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
   line.text("--trace", request.trace, "FILE",
-            "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of lengths and rate");
+            "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of "
+            "lengths and rate");
   line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);

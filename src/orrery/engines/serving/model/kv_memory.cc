@@ -14,8 +14,8 @@
 // it; of keys and values, a rank keeps those of its heads, at least one. Blocks of latents have at least 64 tokens on
 // vLLM (FlashMLA's). One block is nobody's (vLLM's null block).
 //
-// Entries of several tokens (DeepSeek-V4; vLLM's pull requests 42258 and 43447): a block has 256 tokens, which are 64 or
-// 2 entries of a layer, all growing layers side by side; the windows beside them have blocks of 64 tokens, which are
+// Entries of several tokens (DeepSeek-V4; vLLM's pull requests 42258 and 43447): a block has 256 tokens, which are 64
+// or 2 entries of a layer, all growing layers side by side; the windows beside them have blocks of 64 tokens, which are
 // taken from the same pool: as many as their layers' bytes fill, an assumption, as is that other engines do the same.
 // The states of what joins tokens are left out: 4 to 128 tokens a sequence and layer.
 //

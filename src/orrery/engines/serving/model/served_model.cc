@@ -4,8 +4,8 @@
 // keys and values are never expanded for decoding sequences: queries are multiplied into the latent's space, which
 // costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase. Indexes are
 // whole on every rank, as are the projections to experts' latents. DeepSeek-V4's key is the value too, one for all
-// heads, and so a latent that nothing expands; what makes it, and entries of several tokens, is whole on every rank, and
-// so is what mixes its residual streams, of which memory's traffic is taken to be one stream's.
+// heads, and so a latent that nothing expands; what makes it, and entries of several tokens, is whole on every rank,
+// and so is what mixes its residual streams, of which memory's traffic is taken to be one stream's.
 #include "orrery/engines/serving/model/served_model.h"
 
 #include <algorithm>

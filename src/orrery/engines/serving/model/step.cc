@@ -148,9 +148,10 @@ double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& wo
   // Picked keys are read as latents, all of them as keys and values: the shorter is taken.
   const double picked = static_cast<double>(kind.picked) + (kind.compressed > 1 ? kind.near(before) : 0);
   if (kind.picked > 0 && seen > picked) least = std::min(least, read(picked, picked, kind.latent, kind.latent_value));
-  seconds += least + (kind.compressed > 1
-                          ? index_seconds(kind, 1, work.prompt_tokens, longest / joined, std::min(1 - 1e-9, before / longest))
-                          : index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys)));
+  seconds +=
+      least + (kind.compressed > 1
+                   ? index_seconds(kind, 1, work.prompt_tokens, longest / joined, std::min(1 - 1e-9, before / longest))
+                   : index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys)));
   const double stored = kind.latent > 0 ? static_cast<double>(kind.latent_cached()) / joined
                                         : static_cast<double>(std::max<Count>(1, kind.kv_heads / deployment_.tp) *
                                                               (kind.key_width + kind.value_width));

@@ -40,7 +40,7 @@ struct SimulatedStep {
   std::int32_t engine = 0;          // replicas, those that read prompts first
   std::int32_t prompt_tokens = 0, decodes = 0, waiting = 0, running = 0;
   std::int32_t accepted = 0;  // guesses that were right: tokens beside one of each that decodes
-  base::Count blocks = 0;  // held
+  base::Count blocks = 0;     // held
 };
 
 struct Simulation {
