@@ -144,7 +144,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
             "System from the catalogue, or its file; several with commas between");
   line.text("--chip", request.chip, "NAME|PATH",
             "Chip in the place of the system's accelerator, mapped product by product");
-  line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
+  line.text("--operators,--measured", request.measurements, "FILE.csv",
+            "Timings of GEMMs, AIConfigurator's tables among them, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);
   line.group("Answer");
