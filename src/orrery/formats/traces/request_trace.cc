@@ -39,8 +39,9 @@ constexpr std::array<Dialect, 6> kLines = {{{"timestamp", "input_length", "outpu
                                             {"", "prompt_len", "output_len"}}};
 
 [[noreturn]] void refuse_kind(const std::shared_ptr<const base::SourceFile>& file) {
-  base::fail("O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
-             "traces are tables of Azure, BurstGPT and Vidur, and JSON of Mooncake, LLMServingSim and counted ShareGPT");
+  base::fail(
+      "O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
+      "traces are tables of Azure, BurstGPT and Vidur, and JSON of Mooncake, LLMServingSim and counted ShareGPT");
 }
 
 // "2023-11-16 18:17:03.9799600" in nanoseconds.
@@ -162,9 +163,10 @@ class Reader {
     if (all.items.empty()) return;
     const json::Node& first = all.items.front();
     if (first.find("conversations") != nullptr || first.find("messages") != nullptr)
-      base::fail("O2079", "these are conversations as texts: how many tokens they have is a matter of the model's tokenizer",
-                 {file_, 1, 1, 1},
-                 "count them: a table of `num_prefill_tokens,num_decode_tokens`, or lines with `prompt_len` and `output_len`");
+      base::fail(
+          "O2079", "these are conversations as texts: how many tokens they have is a matter of the model's tokenizer",
+          {file_, 1, 1, 1},
+          "count them: a table of `num_prefill_tokens,num_decode_tokens`, or lines with `prompt_len` and `output_len`");
     const auto dialect = std::find_if(kLines.begin(), kLines.end(), [&](const Dialect& d) {
       return (d.time.empty() || first.find(d.time)) && first.find(d.prompt) && first.find(d.output);
     });

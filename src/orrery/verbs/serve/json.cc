@@ -76,6 +76,7 @@ Record<Simulation> simulation() {
       {"e2e_p99_s", "99 of 100 requests take no longer.", &S::e2e_p99, percentile()},
       {"busy", "Share of the time in which replicas run steps.", &S::busy},
       {"cached_share", "Of prompts' tokens, those found in caches.", &S::hit_share},
+      {"loaded_share", "The same, from the host's memory.", &S::loaded_share},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
       {"steps", "Of all replicas.", &S::steps},

@@ -90,7 +90,11 @@ std::string command(const Deployment& of, const std::string& asked, const Served
   const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, answer)
                             : d.engine == Engine::kTensorRtLlm ? trtllm(d, model)
                                                                : sglang(d, model, answer);
-  return start + note(d, model, answer, pool);
+  // Of all ranks of a replica, in GiB.
+  const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
+  const std::string offload =
+      host > 0 ? fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host) : "";
+  return start + offload + note(d, model, answer, pool);
 }
 
 }  // namespace

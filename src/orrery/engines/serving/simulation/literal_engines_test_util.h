@@ -143,7 +143,8 @@ class LiteralSglang final : public LiteralScheduler {
     places -= static_cast<long long>(of_turn().size());
     long long chunk = limits_.max_batched_tokens;
     if (chunked_ >= 0) {
-      Sequence& s = *std::find_if(running_.begin(), running_.end(), [&](const Sequence& q) { return q.id == chunked_; });
+      Sequence& s =
+          *std::find_if(running_.begin(), running_.end(), [&](const Sequence& q) { return q.id == chunked_; });
       publish(s, s.computed);
       const long long rest = static_cast<long long>(s.tokens.size()) - s.computed;
       const long long n = rest <= chunk ? rest : chunk / page() * page();
@@ -222,8 +223,8 @@ class LiteralSglang final : public LiteralScheduler {
       long long produced = 0, most = 0;
       for (const Sequence* s : all)
         produced += static_cast<long long>(s->tokens.size()) - s->prompt, most += s->most - s->prompt;
-      ratio_ = std::min(1.0, static_cast<double>(produced + 20 * static_cast<long long>(all.size())) /
-                                 static_cast<double>(most + 1));
+      ratio_ = std::min(
+          1.0, static_cast<double>(produced + 20 * static_cast<long long>(all.size())) / static_cast<double>(most + 1));
     }
     for (Sequence* s : all) {
       const long long known = static_cast<long long>(s->tokens.size());

@@ -69,7 +69,8 @@ class LiteralScheduler {
       const int end = share.context + share.tokens - share.guesses;
       if (late_ && running != running_.end()) publish(s, end);
       if (running != running_.end())
-        for (; (s.stored + 1) * limits_.block_tokens <= end; ++s.stored) offload(text(s, static_cast<std::size_t>(s.stored)));
+        for (; (s.stored + 1) * limits_.block_tokens <= end; ++s.stored)
+          offload(text(s, static_cast<std::size_t>(s.stored)));
       if (end != static_cast<int>(s.tokens.size())) continue;
       const int right = accepted(limits_, s.id, end, share.guesses);
       for (int i = 0; i <= right && static_cast<int>(s.tokens.size()) < s.most; ++i)
@@ -212,7 +213,7 @@ class LiteralScheduler {
 
   const SchedulerLimits limits_;
   const std::vector<Request>& requests_;
-  bool late_ = false;  // contents are found once they are computed
+  bool late_ = false;             // contents are found once they are computed
   bool drafts_from_hits_ = true;  // guesses need the states of the last block that is found
   std::list<Sequence> waiting_, loading_;
   std::list<std::string> host_;  // from the one that was used longest ago

@@ -59,6 +59,7 @@ struct Replica {
   std::int64_t done = 0;  // steps
   std::deque<Flight> flights;
   std::vector<std::int64_t> stages;  // when each is free
+  std::vector<std::int64_t> links;   // the same of each group's to the host
 
   std::int64_t ends() const { return flights.empty() ? kNever : flights.front().ends; }
 };
@@ -140,6 +141,7 @@ class Run {
       Replica& one = replicas_.emplace_back();
       one.steps = &steps;
       one.stages.resize(static_cast<std::size_t>(d.pp));
+      one.links.resize(static_cast<std::size_t>(d.dp));
       for (Count g = 0; g < d.dp; ++g) one.groups.emplace_back(limits, requests);
     }
     for (std::size_t g = 0; g < static_cast<std::size_t>(d.dp); ++g)
@@ -215,7 +217,7 @@ class Run {
       record.decodes += static_cast<std::int32_t>(work.decodes);
       for (const std::int32_t request : step.preempted) ++out_.requests[static_cast<std::size_t>(request)].preemptions;
       for (const Scheduler::Share& share : step.fetching)
-        transfers_.push({now_ + nanoseconds(options_.handover->seconds(share.tokens)), share.request, {number, g}});
+        transfers_.push({arrival_of(share, replica.links[g]), share.request, {number, g}});
       out_.preemptions += static_cast<std::int64_t>(step.preempted.size());
       const Count held = blocks_[number] - group.free_blocks();
       out_.most_blocks = std::max(out_.most_blocks, held);
@@ -248,6 +250,12 @@ class Run {
       replica.groups[replica.late.front().group].add(replica.late.front().request);
   }
 
+  // Of keys and values: copies from the host come one after the other.
+  std::int64_t arrival_of(const Scheduler::Share& share, std::int64_t& link) const {
+    if (options_.handover != nullptr) return now_ + nanoseconds(options_.handover->seconds(share.tokens));
+    return link = std::max(now_, link) + nanoseconds(options_.load_seconds_per_token * share.tokens);
+  }
+
   static std::int64_t nanoseconds(double seconds) { return base::saturated(seconds * 1e9 + 0.5); }
 
   static StepWork work_of(const Scheduler& group, const Scheduler::Step& step) {
@@ -277,7 +285,7 @@ class Run {
   void fetch() {
     const Transfer done = transfers_.top();
     transfers_.pop();
-    at(read_at_[static_cast<std::size_t>(done.request)]).release(done.request);
+    if (!read_at_.empty()) at(read_at_[static_cast<std::size_t>(done.request)]).release(done.request);
     at(done.to).fetched(done.request);
   }
 
@@ -348,9 +356,10 @@ class Run {
     out_.seconds = static_cast<double>(last - begun) * 1e-9;
     out_.output_tokens_per_s = tokens / out_.seconds;
     out_.busy = static_cast<double>(busy_) * 1e-9 / (out_.seconds * static_cast<double>(replicas_.size()));
-    Count hits = 0;
-    for (const Place& place : first_) hits += at(place).hit_tokens();
+    Count hits = 0, loaded = 0;
+    for (const Place& place : first_) hits += at(place).hit_tokens(), loaded += at(place).loaded_tokens();
     out_.hit_share = static_cast<double>(hits) / prompts;
+    out_.loaded_share = static_cast<double>(loaded) / prompts;
     for (std::vector<double>* all : {&first, &between, &whole}) std::sort(all->begin(), all->end());
     out_.ttft_p50 = percentile(first, 0.5);
     out_.ttft_p99 = percentile(first, 0.99);
@@ -446,6 +455,14 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
       break;
   }
   return out;
+}
+
+double add_host_memory(double bytes, const KvMemory& memory, const machine::Accelerator& accelerator,
+                       SchedulerLimits& limits) {
+  // Where layers keep different tokens, the limits' blocks are others.
+  const double block = memory.block_bytes * static_cast<double>(memory.blocks) / static_cast<double>(limits.blocks);
+  limits.host_blocks = base::saturated(std::floor(bytes / block));
+  return block / static_cast<double>(limits.block_tokens) / accelerator.host_rate();
 }
 
 Simulation simulate(const StepModel& steps, const SchedulerLimits& limits, const std::vector<Request>& requests,

@@ -225,6 +225,39 @@ TEST_F(Simulate, ARouterThatKnowsPrefixesFindsMoreOfThem) {
   EXPECT_LT(aware.busy, blind.busy);
 }
 
+TEST_F(Simulate, LoadsFromTheHostWhatTheDeviceHadToDrop) {
+  // Twelve families of prompts come in turns; the device holds four of them, the host all, or two.
+  std::vector<Request> all;
+  for (int i = 0; i < 240; ++i) {
+    Request request{i * 400'000'000LL, 4096, 20};
+    for (std::uint64_t b = 0; b < 8; ++b) request.contents.push_back(1 + 8 * static_cast<std::uint64_t>(i % 12) + b);
+    all.push_back(request);
+  }
+  const Deployment d = completed({});
+  const StepModel steps(llama_, system_, d, operators_);
+  const auto run_with = [&](base::Count host_blocks, double seconds) {
+    SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), all);
+    limits.blocks = 4 * 257, limits.host_blocks = host_blocks;
+    return simulate(steps, limits, all, {.load_seconds_per_token = seconds});
+  };
+  const Simulation without = run_with(0, 0), fast = run_with(12 * 257, 1e-7), slow = run_with(12 * 257, 1e-5),
+                   small = run_with(2 * 256, 1e-7);
+  EXPECT_EQ(without.hit_share, 0);
+  EXPECT_EQ(without.loaded_share, 0);
+  // All but the first of each family; a full hit computes its last block again.
+  EXPECT_NEAR(fast.loaded_share, 228.0 * 4080 / (240 * 4096), 1e-12);
+  EXPECT_EQ(slow.loaded_share, fast.loaded_share);
+  EXPECT_EQ(small.loaded_share, 0);  // the one that comes next was dropped last
+  EXPECT_NEAR(slow.ttft_p50.value - fast.ttft_p50.value, 4080 * (1e-5 - 1e-7), 1e-3);
+  EXPECT_LT(fast.ttft_p50.value, without.ttft_p50.value / 4);
+  // A block's bytes over the link: 64 GB for 128 KiB a token.
+  SchedulerLimits limits = limits_of(d, kv_memory(llama_, system_, d), all);
+  machine::Accelerator accelerator = system_.accelerator;
+  accelerator.host_bytes_per_s = 50e9;
+  EXPECT_DOUBLE_EQ(add_host_memory(64e9, kv_memory(llama_, system_, d), accelerator, limits), 131072 / 50e9);
+  EXPECT_EQ(limits.host_blocks, static_cast<base::Count>(64e9 / (131072 * 16)));
+}
+
 TEST_F(Simulate, ATimelineHasEveryStepAndTokensAreConserved) {
   const Simulation s = run(users(8, 700, 30), 40, {}, {.timeline = true});
   ASSERT_EQ(static_cast<std::int64_t>(s.timeline.size()), s.steps);

@@ -145,7 +145,8 @@ void Scheduler::run_on() {
 void Scheduler::go_on(const Share& share) {
   State& s = state(share.request);
   const std::int32_t right =
-      share.guesses == 0 ? 0 : std::min(accepted(limits_, share.request, s.known, share.guesses), s.length - s.known - 1);
+      share.guesses == 0 ? 0
+                         : std::min(accepted(limits_, share.request, s.known, share.guesses), s.length - s.known - 1);
   s.known += 1 + right;
   accepted_guesses_ += right;
   s.guesses = s.waits ? 0 : static_cast<std::int32_t>(limits_.drafted);

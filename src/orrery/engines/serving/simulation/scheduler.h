@@ -30,10 +30,10 @@ struct SchedulerLimits {
   base::Count context = 0;      // the longest sequence; 0: no limit
   bool chunked = true;          // prompts may be cut where a step is full
   bool prefix_caching = true;
-  base::Count stages = 1;   // SGLang: each has sequences of its own, in turns
-  base::Count drafted = 0;  // tokens that are guessed of a sequence that decodes, as EAGLE does; stages: 1
-  double acceptance = 0;    // of a guess that follows accepted ones
-  std::uint64_t seed = 1;   // of what is accepted
+  base::Count stages = 1;       // SGLang: each has sequences of its own, in turns
+  base::Count drafted = 0;      // tokens that are guessed of a sequence that decodes, as EAGLE does; stages: 1
+  double acceptance = 0;        // of a guess that follows accepted ones
+  std::uint64_t seed = 1;       // of what is accepted
   base::Count host_blocks = 0;  // vLLM: copies of full blocks that the host's memory holds
 };
 
@@ -95,7 +95,8 @@ class Scheduler {
   base::Count cached(std::int32_t request) const;
 
   bool decodes(const Share& share) const {
-    return share.tokens == 1 + share.guesses && share.context >= states_[static_cast<std::size_t>(share.request)].prompt;
+    return share.tokens == 1 + share.guesses &&
+           share.context >= states_[static_cast<std::size_t>(share.request)].prompt;
   }
   // Whether all of the prompt is computed with it.
   bool ends_prompt(const Share& share) const {
@@ -103,7 +104,7 @@ class Scheduler {
   }
 
   base::Count free_blocks() const { return pool_.free(); }
-  base::Count hit_tokens() const { return hit_tokens_; }  // that prefix caching saved, of all admissions
+  base::Count hit_tokens() const { return hit_tokens_; }        // that prefix caching saved, of all admissions
   base::Count loaded_tokens() const { return loaded_tokens_; }  // the same, from the host's memory
   base::Count accepted_guesses() const { return accepted_guesses_; }
 
@@ -118,11 +119,11 @@ class Scheduler {
     std::int32_t turn = 0;                // SGLang: of the stages
     std::int32_t prompt = 0, length = 0;  // as of Request, beside what is read with them
     bool ended = false;
-    bool waits = false;                // among waiting ones
-    bool read = false;                 // elsewhere, and not here yet
+    bool waits = false;                    // among waiting ones
+    bool read = false;                     // elsewhere, and not here yet
     bool loading = false, loaded = false;  // from the host's memory; it is there, and the request waits
-    std::int32_t stored = 0;           // blocks that were offered to the host's memory
-    std::vector<std::int32_t> blocks;  // held; or, of a request that was preempted, those that it held
+    std::int32_t stored = 0;               // blocks that were offered to the host's memory
+    std::vector<std::int32_t> blocks;      // held; or, of a request that was preempted, those that it held
   };
 
   // Contents are found once they are computed, not from the step on in which they are scheduled.
@@ -173,8 +174,8 @@ class Scheduler {
   double output_share_ =
       kMostOutputShare;  // SGLang: of what running sequences may still produce, the part that admission leaves
   bool any_ended_ = false, keeps_ended_ = false;
-  std::size_t turn_ = 0;               // SGLang
-  std::vector<bool> under_way_;        // steps of the turns
+  std::size_t turn_ = 0;                // SGLang
+  std::vector<bool> under_way_;         // steps of the turns
   std::vector<std::int32_t> decoding_;  // of the turn
   HostPool host_;
   base::Count accepted_guesses_ = 0, loaded_tokens_ = 0;

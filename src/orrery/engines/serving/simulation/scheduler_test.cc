@@ -160,8 +160,7 @@ TEST(Scheduler, IsTheLiteralReadingOfSglangsPipelines) {
   compare_all(Schedule::kSglang, 3);
 }
 TEST(Scheduler, IsTheLiteralReadingWithGuesses) {
-  for (const Schedule schedule :
-       {Schedule::kVllm, Schedule::kNoEvict, Schedule::kMaxUtilization, Schedule::kSglang})
+  for (const Schedule schedule : {Schedule::kVllm, Schedule::kNoEvict, Schedule::kMaxUtilization, Schedule::kSglang})
     compare_all(schedule, 1, true);
 }
 
