@@ -115,6 +115,8 @@ class Runs:
                         while True:
                             trial = dict(best)
                             trial[name] = best[name] * factor
+                            if name.startswith("contention") and trial[name] > 1:
+                                break
                             got = self.goal(trial, without)
                             if got >= least - 1e-6:
                                 break
