@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Fits constants of training's software and chips together, and says what a source is predicted within that had no part.
 
-    fit_cluster.py ORRERY CATALOG [--try NAME=VALUE]... [--fit NAME,NAME...] [--out]
+    fit_cluster.py ORRERY CATALOG [--try NAME=VALUE]... [--fit NAME,NAME...] [--hold POINTS] [--out]
 
 Idea: the tables of catalog/validation are predicted with a copy of CATALOG whose constants are changed. The error of a
 set of constants is mean |log(predicted / measured)| of a source's rows, averaged over the sources: one counts as much as
 another, whatever its rows. Coordinate descent with steps of 8, 4, 2 and 1 % finds the constants; `--out` does so again
-with each source left out and predicts that one. `--try` only sets constants and prints. Tables of A100's older software
+with each source left out and predicts that one. `--hold 0.5`: no table may get worse by more than half a point. `--try` only sets constants and prints. Tables of A100's older software
 are predicted but left out of the descent: the constants of vtrain-a100 are calibrate_test's.
 
 Cost: a prediction of all tables is 0.2 s, a descent about a minute, `--out` one descent a source.
@@ -61,7 +61,7 @@ class Runs:
         shutil.copytree(catalogue, self.copy)
         self.tables = [t[:-4] for t in os.listdir(catalogue + "/validation") if t.endswith(".csv") and source_of(t)]
         self.texts = {f: open("%s/%s.yaml" % (catalogue, f)).read() for files, _ in CONSTANTS.values() for f in files}
-        self.known = {}
+        self.known, self.hold = {}, None
 
     def pattern(self, key):
         last = "peak:.*?sustained:.*?\\bfp8" if key == "fp8" else "(?m:^ *)" + key
@@ -101,6 +101,11 @@ class Runs:
         return found
 
     def goal(self, constants, without=None):
+        if self.hold is not None:
+            before, after = self.errors({}), self.errors(constants)
+            size = lambda errors: 100 * sum(map(abs, errors)) / len(errors)
+            if any(source_of(t) != without and size(after[t]) > size(before[t]) + self.hold for t in before):
+                return math.inf
         means = [sum(map(abs, e)) / len(e) for s, e in self.by_source(constants).items() if s != without]
         return sum(means) / len(means)
 
@@ -133,7 +138,7 @@ def show(title, before, after):
 
 def main():
     program, catalogue = sys.argv[1:3]
-    words, tries, fit, out = sys.argv[3:], {}, [], False
+    words, tries, fit, hold, out = sys.argv[3:], {}, [], None, False
     while words:
         word = words.pop(0)
         if word == "--try":
@@ -141,11 +146,14 @@ def main():
             tries[name] = float(value)
         elif word == "--fit":
             fit = words.pop(0).split(",")
+        elif word == "--hold":
+            hold = float(words.pop(0))
         elif word == "--out":
             out = True
         else:
             sys.exit(__doc__)
     runs = Runs(program, catalogue)
+    runs.hold = hold
     shipped = {name: runs.value(name) for name in fit}
     start = dict(shipped, **tries)
     best, least = runs.descend({n: start[n] for n in start}, None) if fit else (start, runs.goal(start))
