@@ -78,6 +78,7 @@ const PublishedSize kPublished[] = {
     {.name = "nemotron4-340b", .bare = "331.6B"},
     {.name = "nemotron3-nano-30b-a3b", .total = "31.6B", .active = "3.6B"},
     {.name = "phi-4", .total = "14.7B"},
+    {.name = "qwen1.5-7b", .total = "7.72B"},
     {.name = "qwen2.5-7b", .total = "7.61B", .bare = "6.53B"},
     {.name = "qwen2.5-72b", .total = "72.7B"},
     {.name = "qwen3-8b", .total = "8.19B", .bare = "6.95B"},
