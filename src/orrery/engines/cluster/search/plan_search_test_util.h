@@ -164,7 +164,7 @@ inline std::vector<Candidate> tried_one_by_one(const Model& model, const System&
     if (needed(model, plan, space.base.stack.lacks & ~space.waived) != 0) return;
     Candidate one{plan, evaluate(model, system, plan, operators)};
     if (one.iteration.memory.total() > asked.limits.memory) return;
-    if (one.iteration.memory.in_use() > asked.limits.in_use) return;
+    if (one.iteration.memory.in_use() > asked.limits.in_use || !hosts_hold(model, system, plan)) return;
     if (asked.objective.value(Metric::kTime, plan, one.iteration) > asked.limits.seconds) return;
     if (asked.objective.value(Metric::kCost, plan, one.iteration) > asked.limits.cost) return;
     std::size_t at = 0;
