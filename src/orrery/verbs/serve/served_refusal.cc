@@ -80,7 +80,7 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
       d.note(memory_note(m, one));
       const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
       d.note(fmt::format("a request of {} tokens, prompt and output, needs {} blocks, of which there are {}", length,
-                         m.blocks_for(length, length), m.blocks));
+                         m.blocks_for(length, std::min(one.max_batched_tokens, length)), m.blocks));
     } else if (optimum.least_lacking > 1) {
       d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
     }
