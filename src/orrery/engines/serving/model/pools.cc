@@ -170,8 +170,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     }
     out.running = high;
     rate = std::min(decoding.rate(high), prompts.most);
-    const double first = std::max(base(high), (*load.concurrency - high) / rate);
-    out.ttft.mean = first;
+    out.ttft.mean = std::max(base(high), (*load.concurrency - high) / rate);
   } else {
     rate = *load.rate;
     out.stable = rate < out.capacity;

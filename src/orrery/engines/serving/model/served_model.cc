@@ -133,13 +133,13 @@ constexpr double kSmallBytes = 2;  // of an element of norms, routers, tables an
 
 }  // namespace
 
-double ServedLayers::cached(double tokens, Count tp, double width) const {
+double ServedLayers::cached(double tokens, Count tp, double element) const {
   if (heads == 0) return 0;
   if (compressed > 1)
-    return std::floor(tokens / static_cast<double>(compressed)) * entry_bytes(width) +
-           near(tokens) * static_cast<double>(latent) * width;
-  if (latent > 0) return near(tokens) * entry_bytes(width);
-  return near(tokens) * static_cast<double>(base::ceil_divide(kv_heads, tp) * (key_width + value_width)) * width;
+    return std::floor(tokens / static_cast<double>(compressed)) * entry_bytes(element) +
+           near(tokens) * static_cast<double>(latent) * element;
+  if (latent > 0) return near(tokens) * entry_bytes(element);
+  return near(tokens) * static_cast<double>(base::ceil_divide(kv_heads, tp) * (key_width + value_width)) * element;
 }
 
 double ServedLayers::keys(double tokens) const {

@@ -65,10 +65,10 @@ struct ServedLayers {
   double index_bytes() const {
     return static_cast<double>(index_width) + 4 * static_cast<double>(base::ceil_divide(index_width, 128));
   }
-  // Of an entry, where there is a latent; `width`: bytes of an element of the caches.
-  double entry_bytes(double width) const { return static_cast<double>(latent) * width + index_bytes(); }
+  // Of an entry, where there is a latent; `element`: bytes of one of the caches.
+  double entry_bytes(double element) const { return static_cast<double>(latent) * element + index_bytes(); }
   // Bytes that a sequence of so many tokens keeps, on one of `tp` ranks; states of scans apart.
-  double cached(double tokens, base::Count tp, double width) const;
+  double cached(double tokens, base::Count tp, double element) const;
   // Keys that the query behind so many tokens sees; an index that picks among them apart.
   double keys(double tokens) const;
   double near(double tokens) const { return span > 0 ? std::min(tokens, static_cast<double>(span)) : tokens; }

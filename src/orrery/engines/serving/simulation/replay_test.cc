@@ -36,7 +36,8 @@ class Simulate : public testing::Test {
 
 TEST_F(Simulate, AgreesWithTheClosedFormOnConstantLengths) {
   for (const double c : {1., 4., 32., 128., 256.})
-    for (const auto& [prompt, output] : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+    for (const std::pair<int, int>& lengths : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+      const int prompt = lengths.first, output = lengths.second;
       const Load load = users(c, prompt, output);
       const Service closed = evaluate(llama_, system_, {}, load, operators_);
       // Waves enough that the first one, in which all come at once, does not count.
@@ -84,7 +85,8 @@ TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
   for (const base::Count most : {8, 32, 100})
     for (const double over : {1.0, 1.5, 2.0, 3.3, 8.0})
       for (const double waves : {1., 2., 10.})
-        for (const auto& [prompt, output] : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+        for (const std::pair<int, int>& lengths : {std::pair(100, 300), std::pair(1024, 256), std::pair(8000, 200)}) {
+          const int prompt = lengths.first, output = lengths.second;
           const double c = std::floor(static_cast<double>(most) * over);
           Load load = users(c, prompt, output);
           load.waves = waves;
