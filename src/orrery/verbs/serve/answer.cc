@@ -1,6 +1,17 @@
 #include "orrery/verbs/serve/answer.h"
 
+#include <fmt/format.h>
+
 namespace orrery::verbs {
+
+std::string plan_text(const serving::Deployment& d) {
+  std::string out = fmt::format("{} x tp {}", d.replicas, d.tp);
+  if (d.pp > 1) out += fmt::format(" x pp {}", d.pp);
+  if (d.dp > 1) out += fmt::format(" x dp {}", d.dp);
+  if (d.ep > 1) out += fmt::format(", experts {} ways", d.ep);
+  if (d.drafted > 0) out += fmt::format(", {} guessed, {:g} % accepted", d.drafted, d.acceptance * 100);
+  return out;
+}
 
 serving::Service ServedAnswer::service() const {
   serving::Service out = first().service;

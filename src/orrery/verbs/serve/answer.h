@@ -61,4 +61,7 @@ struct ServedAnswer {
   base::Count accelerators() const { return first().accelerators(); }
 };
 
+// "1 x tp 4 x pp 2".
+std::string plan_text(const serving::Deployment& deployment);
+
 }  // namespace orrery::verbs

@@ -40,8 +40,8 @@ Record<Deployment> plan() {
       {"acceptance", "Of a guess.", &D::acceptance},
       {"synchronous", "A step is scheduled once the one before has ended, else while that runs.", &D::synchronous},
       {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
-      {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
-      {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
+      {"max_sequences", "That run at once in a group.", [](const D& d) { return d.max_sequences; }},
+      {"max_batched_tokens", "Of a step.", [](const D& d) { return d.max_batched_tokens; }}};
 }
 
 Record<KvMemory> memory() {

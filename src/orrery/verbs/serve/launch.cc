@@ -1,14 +1,18 @@
 #include "orrery/verbs/serve/launch.h"
 
-#include <cctype>
+#include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/cluster/model/names.h"
+#include "orrery/engines/serving/model/kv_memory.h"
 
 namespace orrery::verbs {
 namespace {
 
+using base::Count;
 using machine::Precision;
 using serving::Deployment;
 using serving::Engine;
@@ -32,22 +36,45 @@ bool converts(const Deployment& d, const ServedAnswer& answer) {
          d.engine != Engine::kTensorRtLlm;
 }
 
-std::string vllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
+// vLLM starts with no sequence allowed that its blocks do not hold; 0: they hold the model's longest.
+Count most_that_fits(const serving::ServedModel& model, const cluster::System& system, const Deployment& d) {
+  const serving::KvMemory memory = kv_memory(model, system, d);
+  const auto fits = [&](Count tokens) {
+    return memory.blocks_for(tokens, std::min(d.max_batched_tokens, tokens)) <= memory.blocks;
+  };
+  if (model.longest == 0 || fits(model.longest)) return 0;
+  Count most = 1, beyond = model.longest;
+  while (beyond - most > 1) (fits((most + beyond) / 2) ? most : beyond) = (most + beyond) / 2;
+  return most;
+}
+
+// Whether TensorRT-LLM must cut it: what one step cannot read, it refuses else.
+bool has_long_prompts(const Deployment& d, const ServedAnswer& answer) {
+  const serving::Lengths& prompt = answer.load.prompt;
+  Count longest = prompt.kind == serving::Lengths::Kind::kLogNormal ? std::numeric_limits<Count>::max()
+                                                                    : base::saturated(prompt.average() + 0.5);
+  for (const Count tokens : prompt.samples) longest = std::max(longest, tokens);
+  return longest > d.max_batched_tokens;
+}
+
+std::string vllm(const Deployment& d, const std::string& model, Count context, const ServedAnswer& answer) {
   return fmt::format(
-      "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{}{} "
+      "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{}{}{} "
       "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
       model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "",
       converts(d, answer) ? " --quantization fp8" : "",
       d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "",
-      d.synchronous ? " --no-async-scheduling" : "", d.max_sequences, d.max_batched_tokens, d.memory_share);
+      d.synchronous ? " --no-async-scheduling" : "", context > 0 ? fmt::format(" --max-model-len {}", context) : "",
+      d.max_sequences, d.max_batched_tokens, d.memory_share);
 }
 
 // What its command line does not know stands in a file.
-std::string trtllm(const Deployment& d, const std::string& model) {
+std::string trtllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
   std::string more;
   if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
   const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
   if (d.dp > 1) also("enable_attention_dp: true");
+  if (has_long_prompts(d, answer)) also("enable_chunked_prefill: true");
   if (d.synchronous) also("disable_overlap_scheduler: true");
   if (d.evicts) also("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   return fmt::format(
@@ -77,6 +104,7 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
   if (!quantized) out += fmt::format(" in {}", answer.weights);
   if (d.cache_precision != Precision::kBf16 && d.cache_precision != Precision::kFp8)
     out += fmt::format("; keys and values in {}, which no option says", machine::name(d.cache_precision));
+  if (d.replicas > 1) out += fmt::format("; {} of them, behind a router", d.replicas);
   if (d.drafted > 0)
     out += fmt::format("; {} guessed token{} a step, by drafts that the checkpoint has or you name", d.drafted,
                        d.drafted == 1 ? "" : "s");
@@ -84,11 +112,11 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
   return out.empty() ? "" : "  # " + (out.starts_with("; ") ? out.substr(2) : out);
 }
 
-std::string command(const Deployment& of, const std::string& asked, const ServedAnswer& answer, const char* pool) {
-  const Deployment d = serving::completed(of);
+std::string command(const Deployment& d, const std::string& asked, Count context, const ServedAnswer& answer,
+                    const char* pool) {
   const std::string model = checkpoint(asked);
-  const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, answer)
-                            : d.engine == Engine::kTensorRtLlm ? trtllm(d, model)
+  const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, context, answer)
+                            : d.engine == Engine::kTensorRtLlm ? trtllm(d, model, answer)
                                                                : sglang(d, model, answer);
   // Of all ranks of a replica, in GiB.
   const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
@@ -99,10 +127,13 @@ std::string command(const Deployment& of, const std::string& asked, const Served
 
 }  // namespace
 
-std::string launch_command(const std::string& asked, const ServedAnswer& answer) {
+std::string launch_command(const std::string& asked, const serving::ServedModel& model, const cluster::System& system,
+                           const ServedAnswer& answer) {
+  const auto of = [&](const Deployment& d, const char* pool) {
+    return command(d, asked, most_that_fits(model, system, d), answer, pool);
+  };
   const Deployment& d = answer.first().deployment;
-  if (!answer.prompts()) return command(d, asked, answer, "");
-  return command(*answer.prompts(), asked, answer, "prompts") + "\n" + command(d, asked, answer, "decoding");
+  return answer.prompts() ? of(*answer.prompts(), "prompts") + "\n" + of(d, "decoding") : of(d, "");
 }
 
 }  // namespace orrery::verbs

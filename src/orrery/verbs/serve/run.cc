@@ -169,7 +169,8 @@ void say_of_bursts(ServedAnswer& out) {
 void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
                     ServedAnswer& out) {
   const cluster::System& system = *machine.system;
-  const serving::Pools pools{completed(base_of(r, *r.prefill)), completed(base_of(r, *r.decode))};
+  const serving::Pools pools{completed(base_of(r, *r.prefill), system.accelerator),
+                             completed(base_of(r, *r.decode), system.accelerator)};
   base::Diagnostics found;
   check(model, pools.prompts, found);
   if (!found.has_errors()) check(model, pools.decoding, found);
@@ -178,10 +179,13 @@ void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, co
   one.deployment = pools.decoding;
   one.service = evaluate(model, system, pools, out.load, *machine.operators);
   const serving::Service& s = one.service;
+  const double prompt = out.load.prompt.average();
   if (!s.fits)
     found.error("O2076", fmt::format("`{}` does not fit on both pools", r.model))
         .note("prompts: " + memory_note(kv_memory(model, system, pools.prompts), pools.prompts))
+        .note("prompts: " + blocks_note(kv_memory(model, system, pools.prompts), pools.prompts, prompt))
         .note("decoding: " + memory_note(kv_memory(model, system, pools.decoding), pools.decoding))
+        .note("decoding: " + blocks_note(s.memory, pools.decoding, prompt + out.load.output.average()))
         .hint("more tensor ranks, or fewer bits");
   else if (!s.stable)
     found.error("O2078", fmt::format("requests come faster than the pools serve `{}`", r.model))
@@ -213,8 +217,8 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   for (const serving::FoundPools& pair : pools.best) {
     Found found;
     found.machine = pair.machine;
-    found.deployment = completed(pair.pools.decoding);
-    found.prompts = completed(pair.pools.prompts);
+    found.deployment = pair.pools.decoding;
+    found.prompts = pair.pools.prompts;
     found.service = pair.service;
     found.value = pair.value;
     out.best.push_back(found);
@@ -241,6 +245,18 @@ void take_all_at_once(ServedAnswer& out) {
   out.load.rate.reset();
   out.load.concurrency = static_cast<double>(out.trace.size());
   out.load.waves = 1;
+}
+
+// Says what the engine does on each one's accelerator.
+void complete(const std::vector<serving::Machine>& machines, ServedAnswer& out) {
+  const auto fill = [&](Found& found) {
+    const machine::Accelerator& on = machines[found.machine].system->accelerator;
+    found.deployment = completed(found.deployment, on);
+    if (found.prompts) found.prompts = completed(*found.prompts, on);
+  };
+  for (Found& found : out.best) fill(found);
+  for (Found& found : out.front) fill(found);
+  if (out.forced && out.forced->best) fill(*out.forced->best);
 }
 
 // Everything that the request leaves open.
@@ -327,6 +343,7 @@ ServedAnswer serve(const ServeRequest& request) {
       if (warning.code == "O2085") error.diagnostics.push_back(warning);
     throw;
   }
+  complete(machines, out);
   if (out.best.empty()) return out;
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
@@ -334,7 +351,7 @@ ServedAnswer serve(const ServeRequest& request) {
   if (!r.measurements.empty() || systems.maps())
     out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.offload = r.offload.value_or(0);
-  out.launch = launch_command(r.model, out);
+  out.launch = launch_command(r.model, model, *machine.system, out);
   if (simulates(r, out)) {
     try {
       simulate(r, model, machine, budget, out);

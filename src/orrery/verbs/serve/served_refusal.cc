@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/verbs/serve/answer.h"
 #include "orrery/verbs/serve/served_question.h"
 
 namespace orrery::verbs {
@@ -33,6 +34,12 @@ std::string memory_note(const serving::KvMemory& m, const Deployment& d) {
       gigabytes(m.caches));
 }
 
+std::string blocks_note(const serving::KvMemory& m, const Deployment& d, double tokens) {
+  const Count length = base::saturated(tokens + 0.5);
+  return fmt::format("a request of {} tokens needs {} blocks, of which there are {}", length,
+                     m.blocks_for(length, std::min(d.max_batched_tokens, length)), m.blocks);
+}
+
 bool comes_too_fast(const serving::Optimum& optimum) {
   return !(optimum.least_tpot > 0) && (pruned(optimum, "rate") || optimum.certificate.evaluated > 0);
 }
@@ -50,7 +57,11 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
     if (r.tpot_limit)
       d.note(
           fmt::format("time between tokens: at most {:g} s, the least is {:.4g} s", *r.tpot_limit, optimum.least_tpot));
-    d.note("each is the least of all deployments, not of one").hint("raise a limit, or allow more accelerators");
+    if (optimum.nearest)
+      d.note(fmt::format("the nearest deployment, {}, has {:.4g} s and {:.4g} s, {:.3g} times a limit",
+                         plan_text(optimum.nearest->deployment), optimum.nearest->service.ttft.mean,
+                         optimum.nearest->service.tpot, limits.used(optimum.nearest->service)));
+    d.hint("raise a limit, or allow more accelerators");
   } else if (comes_too_fast(optimum) && optimum.most_capacity > *load.rate) {
     found
         .error("O2078", fmt::format("requests come at more than {:.3g} % of what `{}` can be served", limits.load * 100,
@@ -75,15 +86,13 @@ void refuse(const ServeRequest& r, const serving::ServedModel& model, const serv
   } else if (pruned(optimum, "capacity")) {
     base::Diagnostic& d = found.error("O2076", fmt::format("no deployment of `{}` fits on `{}`", r.model, r.system));
     if (is_one(space)) {
-      const Deployment one = completed(only(space));
+      const Deployment one = completed(only(space), machine.system->accelerator);
       const serving::KvMemory m = kv_memory(model, *machine.system, one);
       d.note(memory_note(m, one));
-      const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
-      d.note(fmt::format("a request of {} tokens, prompt and output, needs {} blocks, of which there are {}", length,
-                         m.blocks_for(length, std::min(one.max_batched_tokens, length)), m.blocks));
-    } else if (optimum.least_lacking > 1) {
-      d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
+      d.note(blocks_note(m, one, load.prompt.average() + load.output.average()));
     }
+    if (optimum.least_lacking > 0)
+      d.note(fmt::format("the nearest one lacks {} on each accelerator", gigabytes(optimum.least_lacking)));
     d.hint("take more accelerators (`--gpus`, `--tp`), fewer bits (`--precision fp8`), or shorter requests");
   } else {
     found

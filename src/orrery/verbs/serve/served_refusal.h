@@ -11,6 +11,9 @@ namespace orrery::verbs {
 // "weights 16.1 GB + activations ... leave 58.7 GB for keys and values".
 std::string memory_note(const serving::KvMemory& memory, const serving::Deployment& deployment);
 
+// "a request of 1280 tokens needs 80 blocks, of which there are 0".
+std::string blocks_note(const serving::KvMemory& memory, const serving::Deployment& deployment, double tokens);
+
 // Nothing was found because of the rate alone.
 bool comes_too_fast(const serving::Optimum& optimum);
 

@@ -38,8 +38,8 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
       out.trace.empty() || r.rate ? serving::requests_of(out.load, static_cast<std::size_t>(count), r.seed.value_or(1))
                                   : std::vector<serving::Request>();
   const std::vector<serving::Request>& requests = drawn.empty() ? out.trace : drawn;
-  const Deployment last = completed(out.first().deployment);
-  const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
+  const Deployment last = out.first().deployment;
+  const Deployment first = out.prompts() ? *out.prompts() : last;
   const auto limits_on = [&](const Deployment& d) {
     serving::SchedulerLimits limits = limits_of(d, kv_memory(model, system, d), requests);
     limits.seed = r.seed.value_or(1);

@@ -17,18 +17,9 @@ std::string seconds(double value) {
   return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : fmt::format("{:.3g} s", value);
 }
 
-std::string plan(const Deployment& d) {
-  std::string out = fmt::format("{} x tp {}", d.replicas, d.tp);
-  if (d.pp > 1) out += fmt::format(" x pp {}", d.pp);
-  if (d.dp > 1) out += fmt::format(" x dp {}", d.dp);
-  if (d.ep > 1) out += fmt::format(", experts {} ways", d.ep);
-  if (d.drafted > 0) out += fmt::format(", {} guessed, {:g} % accepted", d.drafted, d.acceptance * 100);
-  return out;
-}
-
 std::string plan(const Found& found) {
-  return found.prompts ? plan(*found.prompts) + " for prompts, " + plan(found.deployment) + " decode"
-                       : plan(found.deployment);
+  return found.prompts ? plan_text(*found.prompts) + " for prompts, " + plan_text(found.deployment) + " decode"
+                       : plan_text(found.deployment);
 }
 
 const char* goal(serving::Goal of) {
@@ -80,7 +71,7 @@ std::string front(const ServedAnswer& answer) {
     table.rows.push_back(
         {fmt::format("{:.4g}", 1 / point.service.tpot), fmt::format("{:.4g}", point.service.per_accelerator),
          fmt::format("{:g}", point.users * static_cast<double>(point.deployment.replicas * point.deployment.dp)),
-         plan(point.deployment) + (answer.systems.size() > 1 ? " on " + answer.systems[point.machine] : "")});
+         plan_text(point.deployment) + (answer.systems.size() > 1 ? " on " + answer.systems[point.machine] : "")});
   return text(table);
 }
 
@@ -91,7 +82,7 @@ std::string why(const ForcedDeployment& forced, const Found& best) {
   if (!forced.best) return fmt::format("with {} there is no deployment: {}\n", forced.choice, forced.reason);
   const Found& made = *forced.best;
   if (made.deployment == best.deployment) return fmt::format("with {}: the best has it\n", forced.choice);
-  std::string out = fmt::format("with {}: {}\n", forced.choice, plan(made.deployment));
+  std::string out = fmt::format("with {}: {}\n", forced.choice, plan_text(made.deployment));
   const auto line = [&](const char* what, double is, double was) {
     if (is > 0 && was > 0)
       out += fmt::format("  {:<22}{:.4g} instead of {:.4g}, {:+.1f} %\n", what, is, was, 100 * (is / was - 1));
@@ -117,7 +108,7 @@ std::string why(const ForcedDeployment& forced, const Found& best) {
 }
 
 std::string serve_table(const ServedAnswer& a) {
-  const Deployment d = completed(a.first().deployment);
+  const Deployment d = a.first().deployment;
   const Service s = a.service();
   const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
   std::string out =

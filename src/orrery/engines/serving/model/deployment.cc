@@ -1,6 +1,8 @@
 #include "orrery/engines/serving/model/deployment.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -10,10 +12,15 @@ namespace {
 // Shares, blocks and limits: the engines' documents (docs/model/serving.md). Host times: assumptions, of engines that
 // prepare a step while the one before runs. SGLang's users stay together.
 constexpr std::array<EngineRules, kEngines> kRules = {{
-    {"vllm", 0.9, false, 16, 256, 8192, true, 0.5e-3, 1e-6},
-    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6},
-    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6, true},
+    {"vllm", 0.9, false, 16, 1024, 8192, 256, 2048, true, 0.5e-3, 1e-6},
+    {"trtllm", 0.9, true, 32, 2048, 8192, 2048, 8192, true, 0.5e-3, 1e-6},
+    {"sglang", 0.88, false, 1, 2048, 8192, 2048, 8192, false, 0.5e-3, 2e-6, true},
 }};
+
+// vLLM's server since 0.9 (arg_utils.py): less than 70 GiB, and every A100, have the smaller limits.
+bool is_small(const machine::Accelerator& on) {
+  return on.memory_bytes < 70.0 * (1 << 30) || on.name.find("A100") != std::string::npos;
+}
 
 // More of the host where it prepares a step between steps: assumptions.
 constexpr double kSynchronousStep = 0.5e-3, kSynchronousSequence = 3e-6;
@@ -24,12 +31,16 @@ const EngineRules& rules(Engine engine) {
   return kRules[static_cast<std::size_t>(engine)];
 }
 
-Deployment completed(Deployment d) {
+Deployment completed(Deployment d, const machine::Accelerator& on) {
   const EngineRules& of = rules(d.engine);
+  const bool small = is_small(on);
   if (d.memory_share == 0) d.memory_share = of.memory_share;
   if (d.block_tokens == 0) d.block_tokens = of.block_tokens;
-  if (d.max_sequences == 0) d.max_sequences = of.max_sequences;
-  if (d.max_batched_tokens == 0) d.max_batched_tokens = of.max_batched_tokens;
+  if (d.max_batched_tokens == 0) d.max_batched_tokens = small ? of.small_batched_tokens : of.max_batched_tokens;
+  if (d.max_sequences == 0) {
+    d.max_sequences = small ? of.small_sequences : of.max_sequences;
+    if (d.engine == Engine::kVllm) d.max_sequences = std::min(d.max_sequences, d.max_batched_tokens);
+  }
   return d;
 }
 
@@ -77,6 +88,12 @@ void check(const Deployment& d, base::Diagnostics& found) {
                fmt::format("vllm spreads experts over all tp x dp = {} accelerators or not at all, not {} ways",
                            d.tp * d.dp, d.ep))
         .hint(fmt::format("`--ep 1` or `--ep {}`", d.tp * d.dp));
+  if (d.engine == Engine::kTensorRtLlm && d.tp > 1 && d.dp > 1)
+    found
+        .error("O2070", fmt::format("trtllm divides attention among all tp x dp = {} accelerators or not at all, not "
+                                    "among {} of them",
+                                    d.tp * d.dp, d.tp))
+        .hint(fmt::format("`--tp {0} --dp 1` or `--tp 1 --dp {0}`", d.tp * d.dp));
   if (!(d.memory_share >= 0 && d.memory_share <= 1))
     found.error("O2070", fmt::format("the share of memory lies between 0 and 1, but is {}", d.memory_share));
   if (d.imbalance < 1)

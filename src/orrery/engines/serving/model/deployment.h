@@ -6,7 +6,7 @@
 
 #include "orrery/base/diagnostics/diagnostic.h"
 #include "orrery/base/numbers/count.h"
-#include "orrery/describe/machine/operator.h"
+#include "orrery/describe/machine/operator_model.h"
 
 namespace orrery::serving {
 
@@ -19,8 +19,10 @@ struct EngineRules {
   double memory_share = 0;             // of the memory that caches may fill:
   bool of_free_memory = false;         // of what is left once the model is loaded; else of all of it, weights included
   base::Count block_tokens = 0;        // of a cache's block
-  base::Count max_sequences = 0;       // that run at once
-  base::Count max_batched_tokens = 0;  // of a step
+  base::Count max_sequences = 0;       // that run at once,
+  base::Count max_batched_tokens = 0;  // of a step,
+  base::Count small_sequences = 0;     // and both on an accelerator of less memory
+  base::Count small_batched_tokens = 0;
   bool mixes = true;                   // steps have prompts and decoding sequences; else prompts stop the others
   double step_seconds = 0;             // of the host, a step that nothing hides,
   double sequence_seconds = 0;         // and for each sequence in it
@@ -64,8 +66,8 @@ struct Deployment {
   bool operator==(const Deployment&) const = default;
 };
 
-// With what the engine does filled in.
-Deployment completed(Deployment deployment);
+// With what the engine does on such an accelerator filled in.
+Deployment completed(Deployment deployment, const machine::Accelerator& on);
 
 // What of it cannot be, of any model: O2070.
 void check(const Deployment& deployment, base::Diagnostics& found);

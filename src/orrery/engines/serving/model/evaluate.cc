@@ -311,7 +311,7 @@ void add_prices(const cluster::System& system, double accelerators, Service& out
 
 Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
                  const Load& load, const machine::OperatorModel& operators) {
-  const Deployment d = completed(deployment);
+  const Deployment d = completed(deployment, system.accelerator);
   Service out;
   out.memory = kv_memory(model, system, d);
   const StepModel steps(model, system, d, operators);

@@ -105,7 +105,8 @@ TEST_F(ServingEvaluate, MoreUsersWaitLongerAndGetMoreDone) {
 }
 
 TEST_F(ServingEvaluate, UsersBeyondWhatRunsWait) {
-  const Service one = serve(users(257)), more = serve(users(513));
+  const Deployment few = {.max_sequences = 256};
+  const Service one = serve(users(257), few), more = serve(users(513), few);
   EXPECT_DOUBLE_EQ(one.output_tokens_per_s, more.output_tokens_per_s);
   EXPECT_DOUBLE_EQ(one.tpot, more.tpot);
   const double rate = one.output_tokens_per_s / users(257).output.average();

@@ -119,7 +119,7 @@ double transfer_seconds(const ServedModel& model, const cluster::System& system,
 
 Service evaluate(const ServedModel& model, const cluster::System& system, const Pools& pools, const Load& load,
                  const machine::OperatorModel& operators) {
-  const Pools p{completed(pools.prompts), completed(pools.decoding)};
+  const Pools p{completed(pools.prompts, system.accelerator), completed(pools.decoding, system.accelerator)};
   Service out;
   out.memory = kv_memory(model, system, p.decoding);
   const Count prompt = base::saturated(load.prompt.average() + 0.5);

@@ -3,6 +3,7 @@
 
 #include "orrery/describe/workload/plain_transformer.h"
 #include "orrery/engines/cluster/model/system.h"
+#include "orrery/engines/serving/model/deployment.h"
 #include "orrery/engines/serving/model/served_model.h"
 
 namespace orrery::serving {
@@ -23,6 +24,10 @@ inline cluster::System test_system() {
   out.price_per_gpu_hour = 2;
   out.watts_per_gpu = 700;
   return out;
+}
+
+inline Deployment completed(const Deployment& deployment) {
+  return completed(deployment, test_system().accelerator);
 }
 
 // Llama 3.1 8B's.

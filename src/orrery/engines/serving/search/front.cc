@@ -15,7 +15,10 @@ Front front(const ServedModel& model, const Space& space, const ServiceLimits& l
   asked.concurrency = 1;  // in its place are the space's users
   Space at = space;
   std::vector<Found> all;
-  for (base::Count users = 1; users <= completed(space.base).max_sequences && out.finished; users *= 2) {
+  base::Count most = 0;
+  for (const Machine& machine : space.machines)
+    most = std::max(most, completed(space.base, machine.system->accelerator).max_sequences);
+  for (base::Count users = 1; users <= most && out.finished; users *= 2) {
     at.users = {static_cast<double>(users)};
     const Optimum optimum = optimize(model, at, Goal::kTokensPerAccelerator, limits, asked, budget,
                                      {std::numeric_limits<std::size_t>::max(), threads});

@@ -41,7 +41,7 @@ struct Shape {
 
 // Of a shape's deployments.
 struct Best {
-  std::optional<Found> found;
+  std::optional<Found> found, nearest;
   std::uint64_t evaluated = 0;
   double ttft = kNever, tpot = kNever;
   bool finished = true;
@@ -114,7 +114,11 @@ class Search {
     const Service service = evaluate(model_, *machine.system, one, load, *machine.operators);
     if (!service.fits) {
       shape.fate = Fate::kCapacity;
-      shape.lacking = std::max(1.0, -service.memory.caches);
+      const KvMemory& memory = service.memory;
+      const Count length = base::saturated(load.prompt.average() + load.output.average() + 0.5);
+      const Count blocks =
+          memory.blocks_for(length, std::min(completed(one, machine.system->accelerator).max_batched_tokens, length));
+      shape.lacking = std::max(1.0, static_cast<double>(blocks + 1) * memory.block_bytes - memory.caches);
       return;
     }
     if (!load_.rate) return;
@@ -199,7 +203,10 @@ class Search {
     if (!found.service.fits || !found.service.stable) return;
     out.ttft = std::min(out.ttft, found.service.ttft.mean);
     out.tpot = std::min(out.tpot, found.service.tpot);
-    if (!limits_.allow(found.service, load_.rate)) return;
+    if (!limits_.allow(found.service, load_.rate)) {
+      if (!out.nearest || limits_.used(found.service) < limits_.used(out.nearest->service)) out.nearest = found;
+      return;
+    }
     found.value = value_of(found);
     if (!out.found || comes_before(found, 0, *out.found, 0)) out.found = found;
   }
@@ -292,6 +299,8 @@ Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const 
       out.certificate.evaluated += batch[s].evaluated;
       note(batch[s].ttft, out.least_ttft);
       note(batch[s].tpot, out.least_tpot);
+      const std::optional<Found>& near = batch[s].nearest;
+      if (near && (!out.nearest || limits.used(near->service) < limits.used(out.nearest->service))) out.nearest = near;
       if (batch[s].found) ranking.add(*batch[s].found, shapes[first + s].place);
       out.finished = out.finished && batch[s].finished;
     }
@@ -302,6 +311,7 @@ Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const 
   }
   out.best = ranking.all();
   out.certificate.optimal = out.finished;
+  if (!out.best.empty()) out.nearest.reset();
   if (!out.best.empty())
     out.certificate.close(out.best.front().value, open_bound);
   else if (out.finished)

@@ -2,6 +2,7 @@
 // model (evaluate.h), not of the hardware.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct ServiceLimits {
     return service.fits && service.stable && !(ttft && service.ttft.mean > *ttft) && !(tpot && service.tpot > *tpot) &&
            !(rate && *rate > load * service.capacity);
   }
+  // The largest part of a limit that is used: above 1, so many times too much.
+  double used(const Service& service) const {
+    return std::max(ttft ? service.ttft.mean / *ttft : 0, tpot ? service.tpot / *tpot : 0);
+  }
 };
 
 struct Found {
@@ -61,6 +66,7 @@ struct Optimum {
   std::vector<Found> best;        // in order, of each shape the best; empty: nothing is within the limits
   base::Certificate certificate;  // of the first one's value
   bool finished = true;           // false: the budget was spent
+  std::optional<Found> nearest;   // to the limits, where nothing is within them
   // Of what was evaluated: how near the limits came, and what a deployment lacks of memory at least; 0: none did.
   double least_ttft = 0, least_tpot = 0, least_lacking = 0;
   double most_capacity = 0;  // requests a second, of shapes with all replicas that are allowed; at a rate

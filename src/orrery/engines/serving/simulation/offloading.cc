@@ -8,7 +8,7 @@
 //
 // Two assumptions, without which requests could wait for each other's blocks for ever: a load leaves a free block for
 // each sequence that runs; and where one that runs alone lacks blocks, or nothing runs and the first that waits lacks
-// them, the last one that waits with its copies gives its blocks back.
+// them, the last one that waits with its copies, or with what another pool has read, gives its blocks back.
 //
 // Copies to the host cost nothing here: they go the other way over a link that is free both ways.
 #include "orrery/engines/serving/simulation/scheduler.h"
@@ -66,12 +66,12 @@ bool Scheduler::go_on_loaded(std::size_t place) {
 
 // Of those that wait, from one on; false: none can.
 bool Scheduler::give_way(std::size_t first) {
-  if (limits_.host_blocks == 0) return false;
   for (std::size_t last = waiting_.size(); last-- > first;) {
     State& s = state(waiting_[last]);
-    if (!s.loaded) continue;
+    if (!s.loaded && (!s.read || s.blocks.empty())) continue;
     for (std::size_t i = s.blocks.size(); i-- > 0;) pool_.release(s.blocks[i]);
-    s.loaded = false;
+    if (s.read) step_.preempted.push_back(waiting_[last]);
+    s.loaded = s.read = false;
     s.computed = s.filled = 0;
     return true;
   }

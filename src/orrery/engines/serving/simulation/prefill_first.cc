@@ -21,6 +21,10 @@
 // With guesses (scheduler.cc), 1 + 2 `drafted` pages of each new one must be free, or sequences are retracted; pages of
 // wrong guesses are freed, and hits are a page shorter, since EAGLE's keys are pairs of tokens.
 //
+// What another pool has read gets pages on the same condition as a prompt, finds nothing in caches (the pool that
+// decodes has none), and decodes once keys and values are there; who is retracted is read here, an assumption: the
+// engine keeps a copy.
+//
 // Not here: other orders of waiting requests.
 #include <numeric>
 
@@ -81,6 +85,25 @@ bool Scheduler::read_prompts() {
   while (!waiting_.empty() && chunked_ < 0 && budget_ > 0 && left > 0 && here < most) {
     const std::int32_t request = waiting_.front();
     State& s = state(request);
+    if (s.read) {
+      if (s.blocks.empty()) {
+        const base::Count held = s.known - 1;
+        const base::Count all = pages(held) + further(s) + page;
+        if (static_cast<double>(all) >= left || !allocate(request, static_cast<std::int32_t>(held))) break;
+        left -= static_cast<double>(all);
+        s.computed = static_cast<std::int32_t>(held);
+        step_.fetching.push_back({request, s.computed, 0});
+        ++fetching_;
+      } else {  // fetched
+        s.read = false;
+        s.turn = static_cast<std::int32_t>(turn_);
+        running_.push_back(request);
+        ++here;
+      }
+      s.waits = false;
+      waiting_.pop_front();
+      continue;
+    }
     const base::Count hit = found(request, s.known - 1, hits_, true), rest = s.known - hit;
     const base::Count pinned =
         page * std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); });

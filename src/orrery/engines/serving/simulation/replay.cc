@@ -37,6 +37,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::size_t kMuchBusier = 32;
 constexpr double kPrefixShare = 0.5;
+constexpr double kMostStates = 50e6;  // of requests in groups, some 80 bytes each
 
 // A step of a replica, under way: of each group.
 struct Flight {
@@ -128,6 +129,8 @@ class Run {
       }
       begin_all();
     }
+    if (std::any_of(out_.requests.begin(), out_.requests.end(), [](const Served& served) { return served.end == 0; }))
+      base::fail("O2075", "requests wait for each other's blocks for ever", {}, "take more memory, or fewer users");
     summarise();
     return std::move(out_);
   }
@@ -391,6 +394,12 @@ void check(const Deployment& d, const SchedulerLimits& limits, const std::vector
         .hint("leave `--simulate` out, or take `--pp 1`");
   if (limits.blocks > std::numeric_limits<std::int32_t>::max() / 2)
     found.error("O2075", fmt::format("{} blocks are more than the simulation counts", limits.blocks));
+  const Count groups = d.replicas * d.dp;
+  if (static_cast<double>(requests.size()) * static_cast<double>(groups) > kMostStates)
+    found
+        .error("O2075", fmt::format("{} requests in {} groups of attention are {} states, more than {:.0f}",
+                                    requests.size(), groups, static_cast<Count>(requests.size()) * groups, kMostStates))
+        .hint("simulate fewer (`--requests 100000`), or one replica with its part of the load");
   std::int64_t before = 0;
   for (std::size_t r = 0; r < requests.size(); ++r) {
     const Request& request = requests[r];
