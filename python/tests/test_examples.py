@@ -61,8 +61,8 @@ def asked(words: list[str]) -> tuple[list[str], list[str], dict[str, object]]:
         name, option = next((each for each in known.items() if each[1].flag == flag), (flag, None))
         if option is None:
             raise ValueError(f"{word} of {words} is none of {list(known)}")
-        if not option.type:
-            keywords[name] = True
+        if not option.type or (not value and rest[at : at + 1] and rest[at].startswith("--")):
+            keywords[name] = True  # a flag, or an option whose value may be left out
             continue
         if not value:
             value, at = rest[at], at + 1

@@ -14,12 +14,12 @@ namespace orrery::machine {
 
 // kBf16 stands for every 16-bit float. Formats with a scale for each block: mxfp8 (OCP Microscaling, 2023: 32 elements,
 // a scale of 8 bits), nvfp4 (arXiv 2509.25149: 16 elements, a scale of 8 bits, one of 32 for the tensor).
-enum class Precision { kFp32, kTf32, kBf16, kFp8, kMxfp8, kNvfp4 };
-inline constexpr int kPrecisions = 6;
+enum class Precision { kFp32, kTf32, kBf16, kFp8, kMxfp8, kNvfp4, kInt8 };
+inline constexpr int kPrecisions = 7;
 
 // Bytes of a stored element, its part of a block's scale among them: tf32 is stored in four.
 inline constexpr double bytes_per_element(Precision precision) {
-  constexpr std::array<double, kPrecisions> kBytes = {4, 4, 2, 1, 1 + 1.0 / 32, 0.5 + 1.0 / 16};
+  constexpr std::array<double, kPrecisions> kBytes = {4, 4, 2, 1, 1 + 1.0 / 32, 0.5 + 1.0 / 16, 1};
   return kBytes[static_cast<int>(precision)];
 }
 
@@ -29,7 +29,8 @@ inline constexpr bool quantised(Precision precision) {
 }
 
 inline constexpr std::string_view name(Precision precision) {
-  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32", "tf32", "bf16", "fp8", "mxfp8", "nvfp4"};
+  constexpr std::array<std::string_view, kPrecisions> kNames = {"fp32",  "tf32",  "bf16", "fp8",
+                                                                "mxfp8", "nvfp4", "int8"};
   return kNames[static_cast<int>(precision)];
 }
 

@@ -231,8 +231,8 @@ const PickleValue* state_dict(const Pickle& pickle) {
   const PickleValue& top = pickle.at(pickle.top);
   if (top.kind != PickleValue::Kind::kDict) return nullptr;
   if (has_tensors(pickle, top)) return &top;
-  constexpr std::array<std::string_view, 4> kNames{"state_dict", "model_state_dict", "model", "module"};
-  for (const std::string_view name : kNames)
+  constexpr std::array<std::string_view, 4> kStates{"state_dict", "model_state_dict", "model", "module"};
+  for (const std::string_view name : kStates)
     for (std::size_t i = 0; i + 1 < top.items.size(); i += 2) {
       const PickleValue& key = pickle.at(top.items[i]);
       const PickleValue& value = pickle.at(top.items[i + 1]);

@@ -423,11 +423,13 @@ class QuantisationReader {
       if (weights == nullptr || !weights->is_object()) continue;  // activations alone
       Quantisation::Group group;
       if (!compressed_format(*weights, form + own.text("format"), group.format)) return out_.groups.clear();
-      // Inputs stay as they are, or are quantised to floats, or to whole numbers, of which no rate is known.
+      // Inputs stay as they are, or are quantised as well.
       const Node* inputs = own.value("input_activations");
-      if (inputs == nullptr || !inputs->is_object() ||
-          ConfigKeys(*weights, weights->where, found_).text("type", "int") != "float")
+      const bool floats = ConfigKeys(*weights, weights->where, found_).text("type", "int") == "float";
+      if (inputs == nullptr || !inputs->is_object() || (!floats && group.format.bits != 8))
         group.format.products = Precision::kBf16;
+      else if (!floats)
+        group.format.products = Precision::kInt8;
       else if (group.format.bits == 8)
         group.format.products = Precision::kFp8;
       else if (group.format.bits == 4 && group.format.group_in == 16)

@@ -1,6 +1,7 @@
 #include "orrery/formats/orrery/measured_products.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -26,12 +27,41 @@ const std::vector<std::string>& columns() {
 
 constexpr std::size_t kNeeded = 4;  // of them, the first
 
+// AIConfigurator's table of GEMMs: the column that takes ours' place, and columns that say nothing of a product.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOtherNames = {
+    {{"latency", "seconds"}, {"gemm_dtype", "precision"}}};
+constexpr std::array<std::string_view, 4> kUnused = {"framework", "version", "op_name", "kernel_source"};
+constexpr std::array<std::string_view, 2> kDevices = {"device", "gpu"};
+constexpr double kMilliseconds = 1e-3;
+
+std::string our_name(const std::string& name) {
+  for (const auto& [other, ours] : kOtherNames)
+    if (name == other) return std::string(ours);
+  return name;
+}
+
+bool is_precision_of_16_bits(const std::string& name) {
+  return name == "bfloat16" || name == "float16";
+}
+
 // Column by name; wrong headers are reported.
 std::map<std::string, std::size_t> read_header(const csv::Document& table, base::Diagnostics& found) {
   std::map<std::string, std::size_t> places;
   const std::vector<csv::Cell>& cells = table.rows.front().cells;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string& name = cells[i].text;
+    const std::string name = our_name(cells[i].text);
+    if (std::find(kUnused.begin(), kUnused.end(), name) != kUnused.end()) continue;
+    if (std::find(kDevices.begin(), kDevices.end(), name) != kDevices.end()) {
+      const auto device = [&](const csv::Row& row) { return i < row.cells.size() ? row.cells[i].text : ""; };
+      const auto other = std::find_if(table.rows.begin() + 1, table.rows.end(),
+                                      [&](const csv::Row& row) { return device(row) != device(table.rows[1]); });
+      if (other != table.rows.end())
+        found.error("O1377",
+                    fmt::format("a table of measurements is of one accelerator, not of `{}` and `{}`",
+                                device(table.rows[1]), device(*other)),
+                    table.place(*other));
+      continue;
+    }
     if (std::find(columns().begin(), columns().end(), name) == columns().end()) {
       found.error("O1377", fmt::format("a table of measurements has no column `{}`", name), table.place(cells[i]))
           .hint(base::did_you_mean(name, columns(), fmt::format("columns are {}", base::joined(columns(), ", "))));
@@ -66,7 +96,9 @@ class RowReader {
     if (const csv::Cell* cell = find("precision")) {
       const auto known = std::find_if(cluster::precisions().begin(), cluster::precisions().end(),
                                       [&](const auto& precision) { return precision.first == cell->text; });
-      if (known == cluster::precisions().end()) {
+      if (is_precision_of_16_bits(cell->text)) {
+        measured.product.precision = machine::Precision::kBf16;
+      } else if (known == cluster::precisions().end()) {
         wrong(*cell, "`precision` must be fp32, tf32, bf16, fp8, mxfp8 or nvfp4");
       } else {
         measured.product.precision = known->second;
@@ -75,8 +107,9 @@ class RowReader {
     const csv::Cell* cell = find("seconds");
     const std::optional<double> seconds = cell ? number<double>(cell->text) : std::nullopt;
     if (cell && !seconds) wrong(*cell, "`seconds` must be a number above 0");
+    const bool milliseconds = cell != nullptr && table_.rows.front().cells[places_.at("seconds")].text == "latency";
     if (seconds && !(*seconds >= 1e-30 && *seconds <= 1e30)) wrong(*cell, "`seconds` must be from 1e-30 to 1e30");
-    measured.seconds = seconds.value_or(1);
+    measured.seconds = seconds.value_or(1) * (milliseconds ? kMilliseconds : 1);
     return measured;
   }
 

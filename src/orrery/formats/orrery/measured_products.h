@@ -3,6 +3,7 @@
 //   batch,m,n,k,precision,seconds
 //   1,2048,12288,1536,bf16,0.000412
 //
+// or AIConfigurator's table of GEMMs for one accelerator: m, n, k, gemm_dtype, latency (ms), and columns besides.
 // Columns in any order; `batch` (default 1) and `precision` (default bf16) may be absent. Lines that begin with `#` are
 // skipped. Several timings of one product: the least counts.
 #pragma once

@@ -28,6 +28,22 @@ TEST(MeasuredProducts, ColumnsStandInAnyOrderAndTwoMayBeAbsent) {
   EXPECT_EQ(read("m,n,k,batch,precision,seconds\n1,2,3,4,fp8,5\n")[0].product.precision, machine::Precision::kFp8);
 }
 
+TEST(MeasuredProducts, AreReadFromAiConfiguratorsTablesOfOneAccelerator) {
+  const auto products = read(
+      "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n"
+      "TRTLLM,1.0,H100,gemm,torch,bfloat16,1,1024,2048,0.5\nTRTLLM,1.0,H100,gemm,torch,fp8,8,1024,2048,0.25\n");
+  ASSERT_EQ(products.size(), 2U);
+  EXPECT_EQ(products[0].product.k, 2048);
+  EXPECT_EQ(products[0].product.precision, machine::Precision::kBf16);
+  EXPECT_DOUBLE_EQ(products[0].seconds, 0.5e-3);
+  EXPECT_EQ(products[1].product.precision, machine::Precision::kFp8);
+  EXPECT_EQ(trouble("gpu,gemm_dtype,m,n,k,latency\na,fp8,1,1,1,1\nb,fp8,1,1,1,1\n"),
+            "O1377: a table of measurements is of one accelerator, not of `a` and `b`");
+  EXPECT_EQ(trouble("gpu,m,n,k,latency\na,1,1,1,1\nb\n").substr(0, 5), "O1377");
+  EXPECT_EQ(trouble("gemm_dtype,m,n,k,latency\nfp8_block,1,1,1,1\n").substr(0, 5), "O1377");
+  EXPECT_EQ(trouble("m,n,k,seconds,latency\n1,1,1,1,1\n").substr(0, 5), "O1377");
+}
+
 TEST(MeasuredProducts, WhatIsNoMeasurementIsRefusedWithItsPlace) {
   EXPECT_EQ(trouble(""), "O1377: a table of measurements has a header and a row for each product");
   EXPECT_EQ(trouble("m,n,seconds\n1,2,3\n"), "O1377: column `k` is missing");

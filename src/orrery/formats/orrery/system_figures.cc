@@ -44,7 +44,8 @@ std::vector<Figure> peak_figures(cluster::System& system) {
   return {
       peak("fp32", machine::Precision::kFp32, kVectorPeak),   peak("tf32", machine::Precision::kTf32, kMatrixPeak),
       peak("bf16", machine::Precision::kBf16, kMatrixPeak),   peak("fp8", machine::Precision::kFp8, kMatrixPeak),
-      peak("mxfp8", machine::Precision::kMxfp8, kMatrixPeak), peak("nvfp4", machine::Precision::kNvfp4, kMatrixPeak)};
+      peak("mxfp8", machine::Precision::kMxfp8, kMatrixPeak), peak("nvfp4", machine::Precision::kNvfp4, kMatrixPeak),
+      peak("int8", machine::Precision::kInt8, kMatrixPeak)};
 }
 
 std::vector<Figure> attention_figures(cluster::System& system) {

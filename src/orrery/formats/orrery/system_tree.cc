@@ -102,11 +102,15 @@ bool names_chip(const Node& root) {
   return accelerator != nullptr && accelerator->find("chip") != nullptr;
 }
 
-// Nobody rents the one accelerator at the other one's price.
-void leave_price(Node& root) {
+// Nobody rents the one accelerator at the other one's price; nor does it compute in formats that the other has, where
+// it says its own peaks.
+void leave_to_another(const Node& accelerator, Node& root) {
+  const bool rates = accelerator.find("peak") != nullptr;
   for (Node::Entry& entry : root.entries)
     if (entry.key == "accelerator")
-      std::erase_if(entry.value.entries, [](const Node::Entry& figure) { return figure.key == "price"; });
+      std::erase_if(entry.value.entries, [&](const Node::Entry& figure) {
+        return figure.key == "price" || (rates && figure.key == "peak");
+      });
 }
 
 bool names_accelerator(const Node& root) {
@@ -154,7 +158,7 @@ Node gathered(const std::string& directory, std::vector<Visited> behind, std::sh
   behind.push_back({next, like->scalar});
   Node under = gathered(directory, behind, other, found);
   if (names_chip(root)) leave_to_chip(under);
-  if (names_accelerator(root)) leave_price(under);
+  if (names_accelerator(root)) leave_to_another(*root.find("accelerator"), under);
   return merged(under, root);
 }
 

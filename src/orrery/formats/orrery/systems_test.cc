@@ -212,6 +212,13 @@ TEST_F(Systems, AnAcceleratorOfAnotherNameHasNoPriceOfTheFirst) {
   EXPECT_GT(load("system: {like: dgx-h100, accelerator: {memory: 96 GB}}\n").system.price_per_gpu_hour, 0);
   EXPECT_EQ(load("system: {like: dgx-h100, accelerator: {name: H20}}\n").system.price_per_gpu_hour, 0);
   EXPECT_EQ(load("system: {like: dgx-h100, accelerator: {name: H20, price: 3 USD/h}}\n").system.price_per_gpu_hour, 3);
+  // Nor does it compute in what the other does, where it has peaks of its own.
+  const auto fp8 = [&](const std::string& text) {
+    return load(text).system.accelerator.peak(machine::Precision::kFp8);
+  };
+  EXPECT_GT(fp8("system: {like: dgx-h100, accelerator: {name: H20}}\n"), 0);
+  EXPECT_EQ(fp8("system: {like: dgx-h100, accelerator: {name: A6000, peak: {bf16: 155 TFLOP/s}}}\n"), 0);
+  EXPECT_GT(fp8("system: {like: dgx-h100, accelerator: {peak: {bf16: 155 TFLOP/s}}}\n"), 0);
 }
 
 TEST_F(Systems, AChipTakesThePlaceOfAnotherSystemsFiguresButNotOfItsPrice) {

@@ -149,12 +149,12 @@ SentencePieceLibrary::SentencePieceLibrary(std::string_view model, const base::L
 }
 
 std::vector<SentencePieceLibrary::Piece> SentencePieceLibrary::encode(std::string_view text) const {
-  constexpr std::uint32_t kPieces = 2;
+  constexpr std::uint32_t kListed = 2;
   const std::string answer = functions().encode(loaded_->processor, text);
   std::vector<Piece> out;
   Wire wire(answer);
   for (Wire::Field field; wire.next(field);)
-    if (field.number == kPieces) out.push_back(piece_of(field.bytes));
+    if (field.number == kListed) out.push_back(piece_of(field.bytes));
   return out;
 }
 

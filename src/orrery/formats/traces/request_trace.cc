@@ -31,13 +31,17 @@ constexpr std::array<Dialect, 4> kTables = {{{"TIMESTAMP", "ContextTokens", "Gen
                                              {"Timestamp", "Request tokens", "Response tokens"},
                                              {"arrived_at", "num_prefill_tokens", "num_decode_tokens"},
                                              {"", "num_prefill_tokens", "num_decode_tokens"}}};
-constexpr std::array<Dialect, 3> kLines = {{{"timestamp", "input_length", "output_length", 1e6},
+constexpr std::array<Dialect, 6> kLines = {{{"timestamp", "input_length", "output_length", 1e6},
                                             {"arrival_time", "input_toks", "output_toks"},
-                                            {"arrival_time_ns", "input_toks", "output_toks", 1}}};
+                                            {"arrival_time_ns", "input_toks", "output_toks", 1},
+                                            {"", "input_length", "output_length"},
+                                            {"", "input_toks", "output_toks"},
+                                            {"", "prompt_len", "output_len"}}};
 
 [[noreturn]] void refuse_kind(const std::shared_ptr<const base::SourceFile>& file) {
-  base::fail("O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
-             "traces are tables of Azure, BurstGPT and Vidur, and JSON lines of Mooncake and LLMServingSim");
+  base::fail(
+      "O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
+      "traces are tables of Azure, BurstGPT and Vidur, and JSON of Mooncake, LLMServingSim and counted ShareGPT");
 }
 
 // "2023-11-16 18:17:03.9799600" in nanoseconds.
@@ -67,7 +71,7 @@ class Reader {
   std::vector<serving::Request> run() {
     const std::size_t begin = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
     if (begin == std::string::npos) refuse_kind(file_);
-    if (file_->text[begin] == '{')
+    if (file_->text[begin] == '{' || file_->text[begin] == '[')
       lines();
     else
       table();
@@ -131,8 +135,13 @@ class Reader {
     }
   }
 
-  // One list, whose items stand on the lines that they have.
+  // One list, whose items stand on the lines that they have; or a file that is one.
   void lines() {
+    if (const std::size_t begin = file_->text.find_first_not_of(" \t\r\n\xEF\xBB\xBF"); file_->text[begin] == '[') {
+      const auto all = std::make_shared<const base::SourceFile>(
+          base::SourceFile{file_->name, std::string(begin, ' ') + file_->text.substr(begin)});
+      return objects(json::parse(all, "O2079", "a list of JSON objects"));
+    }
     std::string text = "[";
     bool any = false;
     std::string_view content = file_->text;
@@ -147,17 +156,33 @@ class Reader {
       any = true;
     }
     const auto joined = std::make_shared<const base::SourceFile>(base::SourceFile{file_->name, text + "]"});
-    const json::Node all = json::parse(joined, "O2079", "a JSON object on each line");
+    objects(json::parse(joined, "O2079", "a JSON object on each line"));
+  }
+
+  void objects(const json::Node& all) {
+    if (all.items.empty()) return;
     const json::Node& first = all.items.front();
+    if (first.find("conversations") != nullptr || first.find("messages") != nullptr)
+      base::fail(
+          "O2079", "these are conversations as texts: how many tokens they have is a matter of the model's tokenizer",
+          {file_, 1, 1, 1},
+          "count them: a table of `num_prefill_tokens,num_decode_tokens`, or lines with `prompt_len` and `output_len`");
     const auto dialect = std::find_if(kLines.begin(), kLines.end(), [&](const Dialect& d) {
-      return first.find(d.time) && first.find(d.prompt) && first.find(d.output);
+      return (d.time.empty() || first.find(d.time)) && first.find(d.prompt) && first.find(d.output);
     });
     if (dialect == kLines.end()) refuse_kind(file_);
     const std::array<std::string_view, 3> names = {dialect->time, dialect->prompt, dialect->output};
     for (const json::Node& item : all.items) {
       if (enough()) return;
       std::array<std::optional<double>, 3> values;
-      for (std::size_t v = 0; v < 3; ++v)
+      if (dialect->time.empty()) {
+        values[0] = 0;
+        for (const Dialect& d : kLines)
+          if (!d.time.empty() && item.find(d.time) != nullptr)
+            return static_cast<void>(found_.error(
+                "O2079", fmt::format("the request has a `{}`, the first one has none", d.time), item.where));
+      }
+      for (std::size_t v = dialect->time.empty() ? 1 : 0; v < 3; ++v)
         if (const json::Member* member = item.find(names[v]); member != nullptr && member->value.is_number())
           values[v] = member->value.number;
       base::Location where = item.where;

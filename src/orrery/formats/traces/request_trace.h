@@ -16,7 +16,9 @@ namespace orrery::formats::traces {
 //   Vidur         arrived_at (s), num_prefill_tokens, num_decode_tokens; of lengths alone no times, all are 0
 //   Mooncake      timestamp (ms), input_length, output_length, hash_ids of 512 tokens each
 //   LLMServingSim arrival_time (s) or arrival_time_ns, input_toks, output_toks
+//   ShareGPT      prompt_len, output_len, as benchmarks count its conversations; no times
 //
+// The latter two and Mooncake's also without times, and as a list in the place of lines.
 // Times are from the first request on. Requests without a prompt or an answer (failures) are left out, with a warning
 // (O2079). Throws InputError: O2079 for a file that is none of these, what is missing, and times that are negative or
 // go back.

@@ -52,6 +52,27 @@ TEST(RequestTrace, HasMoreCellsThanOtherTables) {
   EXPECT_EQ(requests.back().prompt, 100);
 }
 
+TEST(RequestTrace, OfLengthsAloneHasNoTimes) {
+  for (const std::string text :
+       {"num_prefill_tokens,num_decode_tokens\n374,44\n5,6\n",
+        "{\"prompt_len\": 374, \"output_len\": 44}\n{\"prompt_len\": 5, \"output_len\": 6}\n",
+        "\xEF\xBB\xBF[{\"prompt_len\": 374, \"output_len\": 44},\n {\"prompt_len\": 5, \"output_len\": 6}]\n",
+        "{\"input_length\": 374, \"output_length\": 44}\n{\"input_length\": 5, \"output_length\": 6}\n",
+        "[{\"input_toks\": 374, \"output_toks\": 44}, {\"input_toks\": 5, \"output_toks\": 6}]"}) {
+    const std::vector<serving::Request> requests = read(text);
+    ASSERT_EQ(requests.size(), 2U) << text;
+    EXPECT_EQ(requests[1].arrival_ns, 0);
+    EXPECT_EQ(requests[0].prompt, 374);
+    EXPECT_EQ(requests[1].output, 6);
+  }
+  EXPECT_EQ(refusal("{\"input_length\": 3, \"output_length\": 4}\n"
+                    "{\"timestamp\": 1, \"input_length\": 3, \"output_length\": 4}\n"),
+            std::pair(2, std::string("the request has a `timestamp`, the first one has none")));
+  EXPECT_EQ(refusal("[]").first, 1);
+  EXPECT_EQ(refusal("[{\"id\": \"a\", \"conversations\": [{\"from\": \"human\", \"value\": \"Hi\"}]}]").second,
+            "these are conversations as texts: how many tokens they have is a matter of the model's tokenizer");
+}
+
 TEST(RequestTrace, KeepsContents) {
   const auto requests = read(R"({"timestamp": 0, "input_length": 600, "output_length": 4, "hash_ids": [7, 9]})");
   EXPECT_EQ(requests[0].contents, (std::vector<std::uint64_t>{7, 9}));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kHead =
     "# What two of three held-out runs of a kind are predicted within; a test makes it of `orrery validate serve`.\n"
-    "engine,accelerator,bits,experts,figure,runs,share,isl_least,isl_most,osl_least,osl_most\n";
+    "engine,accelerator,bits,experts,figure,runs,sources,share,isl_least,isl_most,osl_least,osl_most\n";
 
 std::string in_words(const ServedKind& kind) {
   return fmt::format("{} on {} in {} bits, {}", kind.engine, kind.accelerator, kind.bits,
@@ -64,10 +64,12 @@ std::vector<ServedKindError> read_served_kinds(const std::string& directory) {
       out.push_back({{cells.at(0).text, cells.at(1).text, std::stoi(cells.at(2).text), cells.at(3).text == "yes"},
                      static_cast<ServedFigure>(figure - kServedFigures.begin()),
                      std::stoul(cells.at(5).text),
-                     number(6),
-                     {{number(7), number(8)}, {number(9), number(10)}}});
+                     std::stoul(cells.at(6).text),
+                     number(7),
+                     {{number(8), number(9)}, {number(10), number(11)}}});
     } catch (const std::exception&) {
-      found.error("O1358", "a kind of served runs is a row of eleven cells: the kind, a figure, runs, share, lengths",
+      found.error("O1358",
+                  "a kind of served runs is a row of twelve cells: the kind, a figure, runs, sources, share, lengths",
                   document.place(document.rows[i]));
     }
   }
@@ -78,10 +80,10 @@ std::vector<ServedKindError> read_served_kinds(const std::string& directory) {
 std::string served_kinds_text(const std::vector<ServedKindError>& kinds) {
   std::string out = kHead;
   for (const ServedKindError& one : kinds)
-    out += fmt::format("{},{},{},{},{},{},{:.3f},{:g},{:g},{:g},{:g}\n", one.kind.engine, one.kind.accelerator,
+    out += fmt::format("{},{},{},{},{},{},{},{:.3f},{:g},{:g},{:g},{:g}\n", one.kind.engine, one.kind.accelerator,
                        one.kind.bits, one.kind.experts ? "yes" : "no",
-                       kServedFigures[static_cast<std::size_t>(one.figure)], one.runs, one.share, one.spans.isl.least,
-                       one.spans.isl.most, one.spans.osl.least, one.spans.osl.most);
+                       kServedFigures[static_cast<std::size_t>(one.figure)], one.runs, one.sources, one.share,
+                       one.spans.isl.least, one.spans.isl.most, one.spans.osl.least, one.spans.osl.most);
   return out;
 }
 

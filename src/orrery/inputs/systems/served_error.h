@@ -36,14 +36,20 @@ struct ServedSpans {
   void widen(double isl, double osl);
 };
 
-// Of the held-out runs of a kind and a figure, two thirds are predicted within `share`.
+// Of the held-out runs of a kind and a figure, two thirds of each source's are predicted within `share`; where one
+// source alone measured the kind, within share / kOneSource.
 struct ServedKindError {
   ServedKind kind;
   ServedFigure figure = ServedFigure::kTpot;
   std::size_t runs = 0;
+  std::size_t sources = 0;  // that measured at least kLeastRuns of them
   double share = 0;
   ServedSpans spans;
 };
+
+// Of two sources of a kind, either one's share is within so many times the other's in two of three cases: 1.35 of
+// twelve, from 1 to 1.9 (`orrery validate serve`, each source left out).
+inline constexpr double kOneSource = 1.4;
 
 struct ServedShare {
   double share = 0;

@@ -196,6 +196,17 @@ Chart roofline(const std::vector<MapLayer>& layers) {
       "longest. A line is the most that compute units{} allow.",
       bandwidth > 0 ? " and the outermost storage" : "");
   if (bandwidth <= 0) out.note = "No layer waits for the outermost storage, so that its bandwidth is not drawn.";
+  // Below its own roof though nothing else binds it: compute units that the mapping leaves idle.
+  const ChartMark* idle = nullptr;
+  double share = 0.95;
+  for (const MapLayer& layer : layers)
+    if (const double used = number_at(*layer.node, "utilization").value_or(1);
+        used < share && text_at(*layer.node, "bound_by") == compute)
+      for (const ChartMark& mark : out.marks)
+        if (mark.label == layer.name) idle = &mark, share = used;
+  if (idle)
+    out.note += fmt::format("{}The mapping of {} keeps {} of the compute units busy, so that it stays below the roof.",
+                            out.note.empty() ? "" : " ", idle->label, percent_of(share, 1));
   for (const Share& roof : peaks)
     out.lines.push_back(roof_line("roof of " + roof.name, roof.amount / 1e9, bandwidth / 1e9, least / 3, most * 3));
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -77,7 +78,11 @@ Chart pipeline_timeline(const Node& result) {
   const std::vector<cluster::StageEvent> events = cluster::simulate(iteration, *plan);
   const std::size_t drawn = std::min(kMostDrawn, events.size());
   double busy = 0, shown = 0;
-  for (const cluster::StageEvent& event : events) busy += event.end_s - event.start_s;
+  std::map<int, double> by_stage;
+  for (const cluster::StageEvent& event : events)
+    busy += event.end_s - event.start_s, by_stage[event.stage] += event.end_s - event.start_s;
+  double busiest = 0;
+  for (const auto& [stage, time] : by_stage) busiest = std::max(busiest, time);
   for (std::size_t i = 0; i < drawn; ++i) shown = std::max(shown, events[i].end_s);
   const double end = cluster::makespan(events), all = end * static_cast<double>(plan->pp);
   const ChartUnit unit = unit_of(shown, "s");
@@ -100,8 +105,10 @@ Chart pipeline_timeline(const Node& result) {
   }
   for (const Share& work : works) out.series.push_back(work.name);
   out.x.title = fmt::format("time ({})", unit.name);
-  out.title = fmt::format("Stages wait {} of the pipeline's time on average: {} microbatches over {} stages",
-                          percent_of(std::max(0.0, all - busy), all), cluster::microbatches(*plan), plan->pp);
+  out.title =
+      fmt::format("Stages wait {} of the pipeline's time on average, the busiest {}: {} microbatches over {} stages",
+                  percent_of(std::max(0.0, all - busy), all), percent_of(std::max(0.0, end - busiest), end),
+                  cluster::microbatches(*plan), plan->pp);
   out.description =
       "What each stage of the pipeline does when: a piece is a microbatch's pass through a chunk of the stage, with "
       "its "
@@ -139,12 +146,18 @@ Chart usual_beside_best(const Node& result) {
   if (more.empty()) return out;
   for (const Share& cause : causes) out.series.push_back(cause.name);
   const Share& largest = largest_of(more);
+  const double rest = (then - now - largest.amount) * unit.factor;
+  const std::string offset =
+      std::fabs(rest) < 5e-3 * (then - now) * unit.factor
+          ? ""
+          : fmt::format(", all else {:.3g} {} {}", std::fabs(rest), unit.name, rest > 0 ? "more" : "less");
   out.x.title = fmt::format("time of an iteration ({})", unit.name);
   const bool same = std::fabs(then - now) <= 5e-5 * now;
   out.title = same ? "Megatron-LM's usual plan is as fast as the best one"
               : then > now
-                  ? fmt::format("Megatron-LM's usual plan takes {:.3g} % more time; {} takes {:.3g} {} more",
-                                100 * (then / now - 1), largest.name, largest.amount * unit.factor, unit.name)
+                  ? fmt::format("Megatron-LM's usual plan takes {:.3g} {} more ({:.3g} %): {} {:.3g} {} more{}",
+                                (then - now) * unit.factor, unit.name, 100 * (then / now - 1), largest.name,
+                                largest.amount * unit.factor, unit.name, offset)
                   : fmt::format("Megatron-LM's usual plan takes {:.3g} % less time: it was not among those searched",
                                 100 * (1 - then / now));
   std::string apart;
@@ -157,6 +170,15 @@ Chart usual_beside_best(const Node& result) {
       "Time of an iteration by cause under the best plan, and under the one by the rule of Megatron-LM's authors: {}.",
       text_at(*usual, "rule"));
   if (!apart.empty()) out.note = "What differs of the best: " + apart + ".";
+  // A gain within the error of the predictions is proven of the model, not of a run.
+  const Node* error = at(result, "optimum_error");
+  const auto least = error ? number_at(*error, "least") : std::nullopt;
+  const auto most = error ? number_at(*error, "most") : std::nullopt;
+  if (then > now && least && most && *least > 0 && then / now < *most / *least)
+    out.note += fmt::format(
+        "{}A gain of {:.3g} % is within the error of searched plans ({:.3g} to {:.3g} of the speed that recipes "
+        "measured).",
+        out.note.empty() ? "" : " ", 100 * (then / now - 1), *least, *most);
   return out;
 }
 

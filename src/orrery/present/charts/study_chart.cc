@@ -38,14 +38,23 @@ std::string config_text(const Node& point) {
   return out;
 }
 
-ChartMark study_mark(const Node& point, std::size_t place, const Node* x, const Node* y) {
+// Its figures: those of the objectives first.
+ChartMark study_mark(const Node& point, std::size_t place, const Node* x, const Node* y,
+                     const std::vector<const Ranked*>& objectives) {
   ChartMark mark;
   mark.x = x->number, mark.y = y->number;
   mark.facts = {derived("point", fmt::format("{}", place))};
   for (const auto& [path, value] : config_of(point)) mark.facts.push_back(fact(path, value));
-  for (const Ranked& each : kRanked)
+  const auto take = [&](const Ranked& each) {
     if (const Node* figure = at(point, each.field); figure && figure->is_number())
       mark.facts.push_back(fact(each.field, figure));
+  };
+  for (const Ranked* each : objectives) take(*each);
+  const auto same = [&](const char* a, const char* b) { return number_at(point, a) == number_at(point, b); };
+  for (const Ranked& each : kRanked)
+    if (std::none_of(objectives.begin(), objectives.end(), [&](const Ranked* by) { return by->field == each.field; }) &&
+        !(each.field == std::string_view("edp_seed") && same("edp_seed", "edp_j_cycles")))
+      take(each);
   return mark;
 }
 
@@ -72,8 +81,8 @@ std::string points_that_matter(const Chart& chart, const char* x, const char* y)
   }
   if (count < 3 || near == left || near == low) return "";
   const auto said = [](const ChartMark& mark) { return fmt::format("point {} ({})", mark.facts[0].shown, mark.label); };
-  return fmt::format("Three that matter: the least {} has {}, the least {} {}, near to both is {}.", x, said(*left), y,
-                     said(*low), said(*near));
+  return fmt::format("Three that matter: the least {} has {}, the least {} {}, nearest to both (as drawn) is {}.", x,
+                     said(*left), y, said(*low), said(*near));
 }
 
 // By the first two objectives, or by the first and the first field that varies.
@@ -97,7 +106,8 @@ Chart study_front(const StudyPoints& study) {
     const Node *figure = at(point, first->field), *beside = other(point);
     if (figure == nullptr || !figure->is_number() || beside == nullptr || !beside->is_number()) continue;
     ++all;
-    ChartMark mark = second ? study_mark(point, i, figure, beside) : study_mark(point, i, beside, figure);
+    ChartMark mark = second ? study_mark(point, i, figure, beside, study.objectives)
+                            : study_mark(point, i, beside, figure, study.objectives);
     const bool chosen = study.front.count(i) > 0;
     mark.series = out.series[chosen ? 0 : 1];
     if (chosen) mark.label = config_text(point), line.emplace_back(mark.x, mark.y);

@@ -27,10 +27,10 @@ Chart time_by_cause(const Node& result) {
     mark.series = is_waiting(mark.place) ? "waiting" : "computing";
     mark.place = cause_text(mark.place);
   }
-  const std::string& largest = out.marks.front().place;
-  out.title = fmt::format("{} takes {} of the iteration; {} is transfers and bubbles", largest,
-                          out.marks.front().facts.back().shown, percent_of(waiting, total));
+  out.title = fmt::format("An iteration takes {:.4g} s: {} {}, transfers and bubbles {}", total,
+                          out.marks.front().place, out.marks.front().facts.back().shown, percent_of(waiting, total));
   out.description = "Time of one iteration by its cause, the largest first. Transfers behind computation do not count.";
+  if (const Node* plan = at(result, "plan")) out.description += " The plan is " + plan_text(*plan) + ".";
   return out;
 }
 

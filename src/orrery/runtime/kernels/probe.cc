@@ -18,11 +18,11 @@ double thread_seconds() {
 }
 
 double operations_per_second(const Table& table, Arithmetic arithmetic, double seconds) {
-  constexpr int kRuns = 7;
+  constexpr int kTimings = 7;
   if (table.product[static_cast<int>(arithmetic)].elements == 0) return 0;
   Index steps = 1000;
   double best = 0;
-  for (int run = 0; run < kRuns;) {
+  for (int run = 0; run < kTimings;) {
     const double begin = thread_seconds();
     const double operations = table.product[static_cast<int>(arithmetic)].spin(steps);
     const double took = thread_seconds() - begin;

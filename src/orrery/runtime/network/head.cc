@@ -58,9 +58,9 @@ float slope(Squash squash, float x) {
 
 template <class Function>
 void for_elements(kernels::Context& context, Index count, const Function& function) {
-  constexpr Index kTask = 4096;
-  context.pool().run((count + kTask - 1) / kTask, [&](Index task, int) {
-    for (Index i = task * kTask; i < std::min(count, (task + 1) * kTask); ++i) function(i);
+  constexpr Index kElements = 4096;
+  context.pool().run((count + kElements - 1) / kElements, [&](Index task, int) {
+    for (Index i = task * kElements; i < std::min(count, (task + 1) * kElements); ++i) function(i);
   });
 }
 

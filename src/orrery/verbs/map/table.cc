@@ -137,7 +137,9 @@ std::string whole_lines(const MapAnswer& answer) {
         fmt::format("{:.4g} {} a second", *rate, answer.work->phase == "verify" ? "verified tokens" : "tokens"));
   if (sum.seconds > 0) figures.push_back(shown_watts(sum.energy_pj * 1e-12 / sum.seconds));
   if (const auto area = verbs::area_um2(layers[0].chip)) figures.push_back(fmt::format("{:.2f} mm2", *area / 1e6));
-  std::string out = fmt::format("in all: {}\n", base::joined(figures, ", "));
+  const bool whole = !answer.work || std::none_of(answer.work->left_out.begin(), answer.work->left_out.end(),
+                                                  [](const MappedWork::Left& left) { return left.share.has_value(); });
+  std::string out = fmt::format("in all{}: {}\n", whole ? "" : " that is mapped", base::joined(figures, ", "));
   if (!answer.work || !answer.selected.empty()) return out;
   constexpr std::size_t kWidth = 120;
   std::string line;

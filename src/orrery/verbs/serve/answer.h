@@ -43,6 +43,7 @@ struct ServedAnswer {
   ServingError expected_error;
   std::optional<ForcedDeployment> forced;
   std::vector<serving::Found> front;  // with `--front`
+  double offload = 0;                 // GB of the host's memory for each accelerator's keys and values; 0: none
   std::string launch;                 // a command that starts the engine so, of each pool a line
   std::optional<serving::Simulation> simulation;
   std::vector<base::Input> inputs;

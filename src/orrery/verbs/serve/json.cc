@@ -38,6 +38,7 @@ Record<Deployment> plan() {
       {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
       {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
       {"acceptance", "Of a guess.", &D::acceptance},
+      {"synchronous", "A step is scheduled once the one before has ended, else while that runs.", &D::synchronous},
       {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
       {"max_sequences", "That run at once in a group.", [](const D& d) { return serving::completed(d).max_sequences; }},
       {"max_batched_tokens", "Of a step.", [](const D& d) { return serving::completed(d).max_batched_tokens; }}};
@@ -75,6 +76,7 @@ Record<Simulation> simulation() {
       {"e2e_p99_s", "99 of 100 requests take no longer.", &S::e2e_p99, percentile()},
       {"busy", "Share of the time in which replicas run steps.", &S::busy},
       {"cached_share", "Of prompts' tokens, those found in caches.", &S::hit_share},
+      {"loaded_share", "The same, from the host's memory.", &S::loaded_share},
       {"output_tokens_per_s", "Of all replicas, from the first arrival to the last token.", &S::output_tokens_per_s},
       {"requests", "Simulated.", [](const S& s) { return s.requests.size(); }},
       {"steps", "Of all replicas.", &S::steps},

@@ -34,12 +34,12 @@ bool converts(const Deployment& d, const ServedAnswer& answer) {
 
 std::string vllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
   return fmt::format(
-      "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{} "
+      "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{}{} "
       "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
       model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "",
       converts(d, answer) ? " --quantization fp8" : "",
-      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "", d.max_sequences, d.max_batched_tokens,
-      d.memory_share);
+      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "",
+      d.synchronous ? " --no-async-scheduling" : "", d.max_sequences, d.max_batched_tokens, d.memory_share);
 }
 
 // What its command line does not know stands in a file.
@@ -48,6 +48,7 @@ std::string trtllm(const Deployment& d, const std::string& model) {
   if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
   const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
   if (d.dp > 1) also("enable_attention_dp: true");
+  if (d.synchronous) also("disable_overlap_scheduler: true");
   if (d.evicts) also("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   return fmt::format(
       "{}trtllm-serve {} --tp_size {} --pp_size {} --ep_size {} --max_batch_size {} --max_num_tokens {} "
@@ -59,12 +60,13 @@ std::string trtllm(const Deployment& d, const std::string& model) {
 // Its tensor ranks are all of a stage; groups of attention divide them.
 std::string sglang(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
   return fmt::format(
-      "python -m sglang.launch_server --model-path {} --tp-size {} --pp-size {}{} --ep-size {}{}{} "
+      "python -m sglang.launch_server --model-path {} --tp-size {} --pp-size {}{} --ep-size {}{}{}{} "
       "--max-running-requests {} --chunked-prefill-size {} --mem-fraction-static {:g}",
       model, d.tp * d.dp, d.pp, d.dp > 1 ? fmt::format(" --dp-size {} --enable-dp-attention", d.dp) : "", d.ep,
       converts(d, answer) ? " --quantization fp8" : "",
-      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8_e4m3" : "", d.max_sequences * d.dp,
-      d.max_batched_tokens * d.dp, d.memory_share);
+      d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8_e4m3" : "",
+      d.synchronous ? " --disable-overlap-schedule" : "", d.max_sequences * d.dp, d.max_batched_tokens * d.dp,
+      d.memory_share);
 }
 
 // What no option says.
@@ -88,7 +90,11 @@ std::string command(const Deployment& of, const std::string& asked, const Served
   const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, answer)
                             : d.engine == Engine::kTensorRtLlm ? trtllm(d, model)
                                                                : sglang(d, model, answer);
-  return start + note(d, model, answer, pool);
+  // Of all ranks of a replica, in GiB.
+  const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
+  const std::string offload =
+      host > 0 ? fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host) : "";
+  return start + offload + note(d, model, answer, pool);
 }
 
 }  // namespace

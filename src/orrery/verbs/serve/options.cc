@@ -61,7 +61,8 @@ void declare_load(CommandLine& line, ServeRequest& request) {
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
   line.text("--trace", request.trace, "FILE",
-            "Requests of Azure, BurstGPT, Vidur, Mooncake or LLMServingSim, in the place of lengths and rate");
+            "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of "
+            "lengths and rate");
   line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);
@@ -110,6 +111,8 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
   line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
   line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
+  line.toggle("--sync-scheduling", request.synchronous,
+              "A step is scheduled once the one before has ended, as vLLM did before 0.14; else while that runs");
   line.toggle("--evict", request.evicts, "TensorRT-LLM admits who fits now (MAX_UTILIZATION), not to the end");
   line.count("--max-sequences", request.max_sequences, "That run at once in a group; default: the engine's", 1 << 20);
   line.count("--max-batched-tokens", request.max_batched_tokens, "Of a step; default: the engine's", 1 << 26);
@@ -144,7 +147,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
             "System from the catalogue, or its file; several with commas between");
   line.text("--chip", request.chip, "NAME|PATH",
             "Chip in the place of the system's accelerator, mapped product by product");
-  line.text("--operators", request.measurements, "FILE.csv", "Timings of GEMMs, used in preference to the roofline");
+  line.text("--operators,--measured", request.measurements, "FILE.csv",
+            "Timings of GEMMs, AIConfigurator's tables among them, used in preference to the roofline");
   declare_load(line, request);
   declare_deployment(line, request);
   line.group("Answer");
@@ -158,6 +162,8 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
                                 {"least-load", serving::Router::kLeastLoad},
                                 {"prefix", serving::Router::kPrefix}},
                                "Where simulated requests go: round-robin (default), least-load, prefix");
+  declare_number(line, "--offload", "GB", request.offload,
+                 "Of the host's memory for each accelerator's keys and values (vllm); simulated");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
   line.seed(seed, "Of the requests that are simulated; default 1");
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");

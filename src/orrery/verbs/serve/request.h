@@ -47,7 +47,9 @@ struct ServeRequest {
   bool simulate = false;
   bool timeline = false;                  // of the simulation: every step
   std::optional<serving::Router> router;  // of the simulation
+  bool synchronous = false;               // a step is scheduled once the one before has ended
   bool evicts = false;                    // TensorRT-LLM admits who fits now
+  std::optional<double> offload;          // of the simulation: GB of the host's memory for each accelerator's caches
   base::Count requests = 0;               // to simulate; 0: some
   std::optional<std::uint64_t> seed;
   base::Count top = 1;

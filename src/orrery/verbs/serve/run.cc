@@ -333,6 +333,7 @@ ServedAnswer serve(const ServeRequest& request) {
   out.expected_error = error_of(catalogue, model, *machine.system, out);
   if (!r.measurements.empty() || systems.maps())
     out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
+  out.offload = r.offload.value_or(0);
   out.launch = launch_command(r.model, out);
   if (simulates(r, out)) {
     try {

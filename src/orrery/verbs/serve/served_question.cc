@@ -45,6 +45,10 @@ void require(const ServeRequest& r) {
           "`--speculate 3 --acceptance 0.7`: so many tokens are guessed, and that share of guesses is right");
   missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",
           "add it: the closed form spreads requests evenly");
+  missing(r.offload && !r.simulate, "`--simulate` beside `--offload`",
+          "the closed form finds nothing in a host's memory");
+  missing(r.offload && (r.engine.value_or(serving::Engine::kVllm) != serving::Engine::kVllm || r.prefill || r.pools),
+          "vllm without pools beside `--offload`", "the rules of other engines' copies are not known: leave it out");
   missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
           "vllm always admits who fits now, sglang by what outputs were so far");
   missing(!r.chip.empty() && (!r.measurements.empty() || r.system.find(',') != std::string::npos),
@@ -125,6 +129,7 @@ Deployment base_of(const ServeRequest& r, Deployment base) {
   base.cache_precision = r.cache_precision.value_or(machine::Precision::kBf16);
   base.memory_share = r.memory_share;
   base.evicts = r.evicts;
+  base.synchronous = r.synchronous;
   base.drafted = r.speculate.value_or(0);
   base.acceptance = r.acceptance.value_or(0);
   base.max_sequences = r.max_sequences.value_or(0);

@@ -40,7 +40,11 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
   const std::vector<serving::Request>& requests = drawn.empty() ? out.trace : drawn;
   const Deployment last = completed(out.first().deployment);
   const Deployment first = out.prompts() ? completed(*out.prompts()) : last;
-  const auto limits_on = [&](const Deployment& d) { return limits_of(d, kv_memory(model, system, d), requests); };
+  const auto limits_on = [&](const Deployment& d) {
+    serving::SchedulerLimits limits = limits_of(d, kv_memory(model, system, d), requests);
+    limits.seed = r.seed.value_or(1);
+    return limits;
+  };
   base::Diagnostics found;
   check(first, limits_on(first), requests, found);
   if (out.prompts() && !found.has_errors()) check(last, limits_on(last), requests, found);
@@ -58,12 +62,20 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
   options.users = users;
   options.timeline = r.timeline;
   options.budget = &budget;
+  serving::SchedulerLimits limits = limits_on(first);
+  if (r.offload) {
+    if (!(system.accelerator.host_rate() > 0))
+      base::fail("O2070", fmt::format("`{}` says nothing of the link to the host's memory", system.name), {},
+                 "leave `--offload` out, or state `accelerator.host_bandwidth` in the system's file");
+    options.load_seconds_per_token =
+        add_host_memory(*r.offload * 1e9, kv_memory(model, system, first), system.accelerator, limits);
+  }
   if (out.prompts()) options.handover = &handover;
   if (users > 0 && !r.requests_per_user && out.trace.empty() && count > 3 * users) {
     options.skip_first = static_cast<std::size_t>(std::max(users, count / 4));
     options.skip_last = static_cast<std::size_t>(users);
   }
-  serving::Simulation simulated = serving::simulate(steps, limits_on(first), requests, options);
+  serving::Simulation simulated = serving::simulate(steps, limits, requests, options);
   if (simulated.finished)
     out.simulation = std::move(simulated);
   else

@@ -40,7 +40,7 @@ std::string series_csv(const ServedAnswer& answer) {
       sums[row][2] += std::max(0.0, inside) * static_cast<double>(step.blocks);
     }
     sums[place(step.end)][3] += step.prompt_tokens;
-    sums[place(step.end)][4] += step.decodes;
+    sums[place(step.end)][4] += step.decodes + step.accepted;
   }
   std::string out = "time_s,running,waiting,kv_blocks,prompt_tokens_per_s,decoded_tokens_per_s\n";
   for (std::size_t row = 0; row < rows; ++row)

@@ -19,6 +19,7 @@
 #include "orrery/cli/run_verb.h"
 #include "orrery/inputs/catalogue/program_file.h"
 #include "orrery/verbs/energy/options.h"
+#include "orrery/verbs/map/fuse/options.h"
 #include "orrery/verbs/map/options.h"
 #include "orrery/verbs/place/options.h"
 #include "orrery/verbs/serve/options.h"
@@ -49,6 +50,7 @@ struct SweptVerb {
 };
 constexpr SweptVerb kSwept[] = {
     {"map", [](const Arguments& a) -> sweep::Request { return map_request(a); }, run_map},
+    {"map --fuse", [](const Arguments& a) -> sweep::Request { return block_request(a); }, run_map_fuse},
     {"energy", [](const Arguments& a) -> sweep::Request { return energy_request(a); }, run_energy},
     {"train", [](const Arguments& a) -> sweep::Request { return train_request(a); }, run_train},
     {"place", [](const Arguments& a) -> sweep::Request { return place_request(a); }, run_place},

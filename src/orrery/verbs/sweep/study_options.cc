@@ -217,6 +217,13 @@ void take_verb(Arguments& words, SweepArguments& out) {
   if (!is_verb) return;
   out.study.verb = name;
   words.erase(words.begin(), words.begin() + long_name);
+  // A value of `--fuse` is an option of layers.
+  for (std::size_t i = 0; name == "map" && i < words.size(); ++i) {
+    if (words[i] != "--fuse" || (i + 1 < words.size() && !words[i + 1].starts_with("-"))) continue;
+    out.study.verb += " --fuse";
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
 }
 
 // The same question without what is each shard's own.
@@ -291,7 +298,8 @@ bool read_sweep(const Arguments& arguments, Console& console, SweepArguments& ou
                    "orrery sweep map --chip gemmini --model bert-large --vary arch.Scratchpad.depth=8Ki..64Ki:x2");
   std::vector<std::string> words;
   line.words("ARGUMENTS", words,
-             "map (default), energy, train, place, serve, sparse simulate or tune select, with its own options; or a "
+             "map (default), map --fuse, energy, train, place, serve, sparse simulate or tune select, with its own "
+             "options; or a "
              "study document");
   declare_study(line, given);
   declare_configurations(line, out, given);

@@ -40,9 +40,12 @@ void warn_of_software(const TrainedModel& trained, base::Diagnostics& warnings) 
                               formats::orrery::load_stack(catalogue_directory(), name).stack.lacks))
       others.push_back("`--stack " + name + "`");
   const std::string own = cluster::name_of(plan.stack.name, cluster::stacks());
-  warnings.warning("O1990", fmt::format("{} does not run this plan: it lacks {}", own, base::joined(texts, ", ")))
-      .note(fmt::format(
-          "the figures are what it would take; `orrery catalog show {}` says what it runs, and its sources", own))
+  base::Diagnostic& said =
+      warnings.warning("O1990", fmt::format("{} does not run this plan: it lacks {}", own, base::joined(texts, ", ")));
+  if ((missing & cluster::feature("overlapped_zero_bubble")) != 0)
+    said.note("`--overlap` without dp exchanges gradients after the passes");
+  said.note(fmt::format(
+                "the figures are what it would take; `orrery catalog show {}` says what it runs, and its sources", own))
       .hint(others.empty() ? "" : fmt::format("{} can", base::joined(others, " or ")));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,7 @@ const std::vector<std::string> kOptional = {"kv_dtype",
                                             "output_tokens_per_s",
                                             "max_batched_tokens",
                                             "max_sequences",
+                                            "synchronous",
                                             "concurrency"};
 
 // A row as the engine is asked.
@@ -69,6 +71,7 @@ class ServedRow {
     d.tp = degree("tp"), d.pp = degree("pp"), d.ep = degree("ep"), d.dp = degree("dp");
     d.replicas = degree("replicas");
     d.max_batched_tokens = count("max_batched_tokens"), d.max_sequences = count("max_sequences");
+    d.synchronous = count("synchronous") > 0;
     if (count("prefill_replicas") > 0) {
       out.prompts = d;
       out.prompts->tp = degree("prefill_tp"), out.prompts->replicas = degree("prefill_replicas");
@@ -205,10 +208,10 @@ std::vector<ServedSet> validate_serving(const std::string& directory, const std:
 
 namespace {
 
-// Of the runs of a kind.
+// Of the runs of a kind, each source by itself.
 struct KindErrors {
   ServedKindError of;
-  std::vector<double> own, all;
+  std::map<std::string, std::vector<double>> by_source;
 };
 
 // Two of three are no larger.
@@ -218,20 +221,35 @@ double share_of_most(std::vector<double> errors) {
   return errors[(2 * errors.size() + 2) / 3 - 1];
 }
 
+// Of as many sources as measured enough runs, what the one that is farthest off is within; of one alone, wider; where
+// none did, what all of them are within. And how many sources did.
+std::pair<double, std::size_t> widest(const std::map<std::string, std::vector<double>>& by_source) {
+  double share = 0;
+  std::size_t sources = 0;
+  std::vector<double> all;
+  for (const auto& [name, errors] : by_source) {
+    all.insert(all.end(), errors.begin(), errors.end());
+    if (errors.size() < kLeastRuns) continue;
+    share = std::max(share, share_of_most(errors)), ++sources;
+  }
+  if (sources == 0) share = share_of_most(all);
+  return {share * (sources <= 1 ? kOneSource : 1), sources};
+}
+
 }  // namespace
 
 // Tokens/s of many sequences are times between tokens, turned round: runs of which they alone were measured count among
-// those times, too. They are other people's, and may widen a share, not narrow it.
+// those times, too.
 std::vector<ServedKindError> served_kinds(const std::vector<ServedSet>& sets) {
   std::map<std::string, KindErrors> by_kind;
-  const auto add = [&](const ServedPoint& point, ServedFigure figure, double error, bool own) {
+  const auto add = [&](const ServedSet& set, const ServedPoint& point, ServedFigure figure, double error) {
     const ServedKind& kind = point.kind;
     KindErrors& to = by_kind[fmt::format("{},{},{:02},{},{}", kind.engine, kind.accelerator, kind.bits, kind.experts,
                                          static_cast<int>(figure))];
-    if (to.all.empty()) to.of = {kind, figure, 0, 0, ServedSpans::none()};
+    if (to.by_source.empty()) to.of = {kind, figure, 0, 0, 0, ServedSpans::none()};
     to.of.spans.widen(point.isl, point.osl);
-    to.all.push_back(std::abs(error));
-    if (own) to.own.push_back(std::abs(error));
+    ++to.of.runs;
+    to.by_source[set.measured_by()].push_back(std::abs(error));
   };
   for (const ServedSet& set : sets) {
     std::set<std::string> timed;  // rows that say the time between tokens
@@ -239,16 +257,14 @@ std::vector<ServedKindError> served_kinds(const std::vector<ServedSet>& sets) {
       if (point.figure == ServedFigure::kTpot) timed.insert(point.row);
     for (const ServedPoint& point : set.points) {
       if (point.use != Use::kHeldOut) continue;
-      add(point, point.figure, point.error, true);
+      add(set, point, point.figure, point.error);
       if (point.figure == ServedFigure::kThroughput && !timed.contains(point.row))
-        add(point, ServedFigure::kTpot, point.measured / point.predicted - 1, false);
+        add(set, point, ServedFigure::kTpot, point.measured / point.predicted - 1);
     }
   }
   std::vector<ServedKindError> out;
   for (auto& [name, errors] : by_kind) {
-    errors.of.runs = errors.all.size();
-    errors.of.share = share_of_most(errors.all);
-    if (errors.own.size() >= kLeastRuns) errors.of.share = std::max(errors.of.share, share_of_most(errors.own));
+    std::tie(errors.of.share, errors.of.sources) = widest(errors.by_source);
     out.push_back(errors.of);
   }
   return out;

@@ -8,6 +8,7 @@
 //   prefill_tp, prefill_replicas                    a pool of its own for prompts; empty: none
 //   isl, osl            mean tokens                 concurrency, rate, waves        of the load (engines/serving)
 //   max_batched_tokens, max_sequences               empty: the engine's
+//   synchronous         1: a step is scheduled once the one before has ended (vLLM before 0.14)
 //   ttft_ms, tpot_ms, output_tokens_per_s           what was measured: means
 #pragma once
 
@@ -43,6 +44,8 @@ struct ServedSet {
   std::array<ErrorSummary, kServedFigures.size()> held_out;  // by figure
 
   std::size_t predicted() const;  // rows
+  // Who measured: tables of one source have its name up to a `_`.
+  std::string measured_by() const { return name.substr(0, name.find('_')); }
 };
 
 // Every table, sorted by name; `only` keeps those of these names. Throws InputError: O1358 for tables that cannot be

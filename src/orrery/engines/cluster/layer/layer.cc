@@ -276,7 +276,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
       backward.again = forward.compute - core.forward - products.forward / 2;
       backward.host += share * forward.host / 2;
     } else {
-      const NetworksAgain networks = networks_again(plan.recomputed, kind);
+      const NetworksAgain networks = networks_again(plan.recomputed, kind, expert_rows(plan));
       const Again part = recomputed(c, kind, networks, core.forward, core_ops);
       backward.again = part.seconds;
       backward.host += share * (part.ops * issue + (plan.recomputed.core ? core_ops / ops * jitter : 0));

@@ -93,11 +93,6 @@ double core_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
   return bytes;
 }
 
-// Experts' rows, in units of the tokens that visit them: padded or dropped where they have a capacity.
-double expert_rows(const Plan& plan) {
-  return plan.capacity_factor > 0 ? plan.capacity_factor : 1;
-}
-
 // Elements of a token that the routed experts keep.
 double kept_by_experts(const LayerKind& kind) {
   const Mixture& mixture = kind.mixture;
@@ -133,8 +128,9 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
     bytes += tokens * e * kept_by_limits(plan, kind);
     bytes += tokens * e * (expert_rows(plan) - 1) * kept_by_experts(kind) / t;
   }
-  // A frozen product needs its weights for its gradient; its input is kept for adapters alone.
-  if (plan.lora_rank > 0 && !plan.lora_networks && kind.inner > 0 && kind.mixture.count == 0)
+  // A frozen product needs its weights for its gradient; its input is kept for adapters alone, and by some software.
+  const bool kept = plan.stack.frozen_inputs && frozen_bytes(plan, e) < e;
+  if (plan.lora_rank > 0 && !plan.lora_networks && !kept && kind.inner > 0 && kind.mixture.count == 0)
     bytes -= tokens * (operand * kind.width / u + e * kind.kept_inner * kind.second_operand / t);
   return bytes + core;
 }
@@ -163,7 +159,7 @@ double recomputed_bytes(const Plan& plan, const LayerKind& kind) {
   const double tokens = local_tokens(plan, kind.seq);
   const double u = plan.sequence_parallel ? plan.tp : 1;
   double bytes = 0;
-  const NetworksAgain again = networks_again(plan.recomputed, kind);
+  const NetworksAgain again = networks_again(plan.recomputed, kind, expert_rows(plan));
   if (plan.recomputed.norms) bytes += kind.parts * kind.width * operand_bytes(plan) / u;
   // What they are made of waits as products' operands do (Megatron-Core's activation_func_fp8_input_store; arXiv
   // 2412.19437, section 3.3.3).
@@ -183,6 +179,7 @@ struct LayerBytes {
   double kept = 0;          // until the backward pass
   double brought_back = 0;  // by full recomputation
   double core = 0;          // by selective recomputation
+  double whole = 0;         // while its own backward pass runs
 };
 
 // Of a layer that `recompute` is for.
@@ -203,8 +200,9 @@ LayerBytes again_bytes(const Plan& plan, const LayerKind& kind, double all, doub
 LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
   const double core = core_bytes(model, plan, kind);
   const double all = plan.stack.kept * all_bytes(model, plan, kind, core);
-  if (plan.recompute == Recompute::kNone) return {all, 0, core};
+  if (plan.recompute == Recompute::kNone) return {all, 0, core, all};
   LayerBytes bytes = again_bytes(plan, kind, all, core);
+  bytes.whole = all;
   const double share = share_again(plan, model.layers);
   bytes.kept = share * bytes.kept + (1 - share) * all;
   return bytes;
@@ -306,7 +304,7 @@ struct StageSum {
   double layers = 0, mixtures = 0;
   double kept = 0;                           // of one microbatch
   double dense_back = 0, mixtures_back = 0;  // by recomputation, of the largest layer
-  double core = 0;                           // of the largest
+  double core = 0, whole = 0;                // of the largest
   double permuted = 0;                       // elements of a token
 };
 
@@ -322,6 +320,7 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
   back = std::max(back, bytes.brought_back);
   if (layers <= 0) return;
   sum.core = std::max(sum.core, bytes.core);
+  sum.whole = std::max(sum.whole, bytes.whole);
   if (mixture)
     sum.permuted = std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.width));
 }
@@ -333,6 +332,7 @@ struct Held {
   Memory memory;
   double loss = 0;          // logits and what is made of them
   double brought_back = 0;  // of one layer, by recomputation
+  double whole = 0;         // of the layer whose backward pass runs
 
   Memory at_peak(const Plan& plan) const;
 };
@@ -348,7 +348,8 @@ Memory Held::at_peak(const Plan& plan) const {
   const double a = memory.activations, g = memory.gradients;
   Moment fullest{a, late ? 0 : g, loss, brought_back};
   for (const Moment& other :
-       {Moment{a, late && !at_once ? 0 : g, brought_back, loss}, Moment{late ? 0 : a, g, brought_back, loss}})
+       {Moment{a, late && !at_once ? 0 : g, brought_back, loss},
+        late ? Moment{std::min(a + brought_back, whole), g, 0, loss} : Moment{a, g, brought_back, loss}})
     if (other.sum() > fullest.sum()) fullest = other;
   Memory out = memory;
   out.activations = fullest.activations;
@@ -426,7 +427,8 @@ void add_gathered(const Model& model, const Plan& plan, const StageSum& sum, con
   if (by_matrix)
     held.loss += (frozen ? 1 : 2) * e * logits;
   else  // the table's gradient comes last, when activations have gone
-    held.memory.buffers += e * around + (frozen ? 0 : gradient * logits);
+    held.memory.buffers +=
+        e * (plan.stack.ends_apart ? std::max(logits, around - logits) : around) + (frozen ? 0 : gradient * logits);
 }
 
 // `params`: its parameters, what stands besides layers among them.
@@ -436,6 +438,7 @@ Held held_by(const Model& model, const Plan& plan, const Common& common, const S
   add_ends(model, plan, stage, params);
   const double around = params.dense - sum.params.dense;
   Held out;
+  out.whole = sum.whole;
   Memory& memory = out.memory;
   add_state(plan, common, sum, params, around, memory);
 

@@ -352,7 +352,7 @@ TEST(Memory, LateGradientsComeWhenActivationsGo) {
   plan.recompute = Recompute::kFull;
   plan.micro_batch = plan.global_batch = 1;
   late = memory(model, plan);
-  EXPECT_EQ(late.activations, 0) << "gradients are";
+  EXPECT_DOUBLE_EQ(late.activations, early.activations / 32 / 16) << "gradients are, beside the first layer's";
   EXPECT_EQ(late.gradients, early.gradients);
   plan.global_batch = 2;
   late = memory(model, plan);
@@ -369,6 +369,49 @@ TEST(Memory, SoftwareThatKeepsMoreKeepsMoreOfEverythingButALayersInput) {
   EXPECT_DOUBLE_EQ(memory(model, plan).activations, 1.5 * kept);
   plan.recompute = Recompute::kFull;
   EXPECT_DOUBLE_EQ(first_layer_bytes(model, plan), 2.0 * 2048 * 4096);
+}
+
+TEST(Memory, ExpertsOfACapacityKeepAllOfItWhereTheyArePaddedAndElseWhatThereIs) {
+  Gpt model = gpt(32, 4096, 4, 0);
+  model.experts = {.count = 8, .top_k = 2, .ffn = 4096};
+  Plan plan;
+  plan.global_batch = 1;
+  const double uncapped = memory(model, plan).activations;
+  plan.capacity_factor = 2;
+  EXPECT_GT(memory(model, plan).activations, uncapped);
+  plan.stack.pads_experts = false;
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations, uncapped) << "nothing is dropped on average";
+  plan.capacity_factor = 0.5;
+  const double dropped = memory(model, plan).activations;
+  EXPECT_LT(dropped, uncapped);
+  plan.stack.pads_experts = true;
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations, dropped) << "half of them are full";
+}
+
+TEST(Memory, OfATableAndLogitsGatheredApartTheLargerIsThere) {
+  Gpt model = gpt(32, 4096, 4, 100'000);
+  model.tied_embedding = false;
+  Plan plan;
+  plan.dp = plan.global_batch = 8;
+  plan.zero = 3;
+  plan.stack.state_bytes = 12;
+  const double both = memory(model, plan).buffers;
+  plan.stack.ends_apart = true;
+  EXPECT_NEAR(both - memory(model, plan).buffers, 2.0 * (100'000 + 2048) * 4096, 0.03 * both);
+}
+
+TEST(Memory, SoftwareThatKeepsInputsOfFrozenProductsDoesSoWhereTheyAreQuantised) {
+  const Gpt model = gpt(32, 4096, 4, 0);
+  Plan plan;
+  plan.global_batch = 1;
+  plan.lora_rank = 8;
+  plan.lora_networks = false;
+  const double whole = memory(model, plan).activations;
+  plan.stack.frozen_inputs = true;
+  EXPECT_EQ(memory(model, plan).activations, whole);
+  plan.frozen_bits = 4;
+  EXPECT_DOUBLE_EQ(memory(model, plan).activations - whole, 4 * 2048.0 * 2 * (4096 + 4 * 4096))
+      << "what both products of a network read";
 }
 
 TEST(Memory, RecomputedLayersAreAShareOfAStage) {

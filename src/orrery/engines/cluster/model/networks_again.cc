@@ -8,7 +8,7 @@ bool done_again(const Recomputed& what, const Matrix& matrix) {
   return matrix.name == "router" && what.mixtures;
 }
 
-NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind) {
+NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind, double rows) {
   const bool mixes = kind.mixture.count > 0;
   double shared = 0;
   for (const Matrix& m : kind.matrices)
@@ -24,7 +24,7 @@ NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind) {
   again.experts = mixes && what.mixtures;
   add(shared, what.mixtures || what.shared_experts, what.activations);
   const bool activations = what.activations || (mixes && what.expert_activations);
-  add(kind.kept_inner - shared, mixes ? what.mixtures : what.networks, activations);
+  add((mixes ? rows : 1) * (kind.kept_inner - shared), mixes ? what.mixtures : what.networks, activations);
   again.limits_again = again.experts || activations;
   return again;
 }

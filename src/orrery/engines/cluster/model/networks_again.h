@@ -14,7 +14,8 @@ struct NetworksAgain {
   bool limits_again = false;  // what is limited before the experts' activation is made again
 };
 
-NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind);
+// `rows`: those of routed experts, in units of the tokens that visit them.
+NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind, double rows);
 
 // Whether the product with a matrix of a layer is done again with its whole network.
 bool done_again(const Recomputed& what, const Matrix& matrix);

@@ -511,6 +511,7 @@ constexpr std::array kPlan = {
            std::string has;
            for (int p = 0; p < machine::kPrecisions; ++p) {
              const auto precision = static_cast<machine::Precision>(p);
+             if (precision == machine::Precision::kInt8) continue;  // no plan asks for it
              if (q.system.accelerator.peak(precision) > 0) {
                has += fmt::format("{}{}", has.empty() ? "" : ", ", machine::name(precision));
              }

@@ -84,8 +84,8 @@ struct Plan {
   base::Count recompute_layers = 0;  // of a stage that `recompute` is for; 0: all
   bool step_in_backward = false;     // a gradient is used up as soon as it is made
   bool deferred_sync = false;        // sharded gradients are exchanged once an iteration, and whole until then
-  double capacity_factor = 0;      // experts compute as many tokens, in units of their mean: the rest is dropped, what
-                                   // lacks is padded; 0: as many as there are
+  double capacity_factor = 0;      // most tokens of an expert, in units of their mean: the rest is dropped; 0: as many
+                                   // as there are
   double optimizer_bytes = 0;      // of memory for a parameter's masters and moments; 0: as the stack has it
   double offload_activations = 0;  // share that lies in the host's memory between the passes
   double offload_optimizer = 0;    // share of masters and moments there
@@ -142,9 +142,14 @@ inline bool adapted(const Plan& plan, std::string_view matrix) {
   return plan.lora_networks || !of_network(matrix);
 }
 
-// Rows that the fullest rank of experts computes, in units of the mean of tokens.
+// Rows that experts compute, in units of the tokens that visit them: on average, which is what they keep and exchange,
+// and on the fullest rank. What exceeds a capacity is dropped; software that pads brings every expert up to it.
+inline double expert_rows(const Plan& plan, double load = 1) {
+  if (plan.capacity_factor <= 0) return load;
+  return plan.stack.pads_experts || plan.capacity_factor < load ? plan.capacity_factor : load;
+}
 inline double expert_load(const Plan& plan) {
-  return plan.capacity_factor > 0 ? plan.capacity_factor : plan.stack.imbalance;
+  return expert_rows(plan, plan.stack.imbalance);
 }
 
 // Share of the layers that `recompute` is for.

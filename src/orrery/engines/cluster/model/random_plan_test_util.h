@@ -91,7 +91,12 @@ inline Training random_run() {
                      .dense_layers = dense,
                      .every = std::min(power(1), layers - dense)};
     plan.ep = std::min<base::Count>(power(4), plan.dp * plan.cp);
+    plan.capacity_factor = *rc::gen::element(0.0, 0.0, 0.5, 1.5);
+    plan.stack.pads_experts = *rc::gen::arbitrary<bool>();
   }
+  plan.stack.late_gradients = *rc::gen::arbitrary<bool>();
+  plan.stack.loss_chunks = *rc::gen::element(1.0, 8.0);
+  plan.deferred_sync = plan.zero > 1 && *rc::gen::arbitrary<bool>();
   run.system = a100(100.0 * power(4));
   run.system.accelerator.peak_flops_per_s[3] = 624e12;  // an A100 of the imagination
   return run;

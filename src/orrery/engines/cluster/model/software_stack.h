@@ -56,6 +56,7 @@ struct Stack {
   double grouped_rate = 1;   // share of the products' rate that experts' products in one kernel reach
   double grouped_fill = 0;   // tokens with which those of an expert issued by itself reach half; 0: one kernel
   double imbalance = 1;      // tokens of the fullest rank of experts over the mean
+  bool pads_experts = true;  // experts of a capacity compute as many rows; else only what exceeds it is dropped
   bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision
   double exchange_units = 0;        // units that sending tokens to experts takes from work beside; 0: as contention
@@ -67,6 +68,8 @@ struct Stack {
   double kept = 1;              // bytes of activations that stay, in units of those that memory.cc counts
   double loss_chunks = 1;       // logits are made and lost in so many parts, one after the other
   bool late_gradients = false;  // gradients get their memory when they are made, so not beside all activations
+  bool ends_apart = false;      // ZeRO 3 gathers the table and the logits' matrix each for as long as it is used
+  bool frozen_inputs = false;   // quantised products of frozen weights keep what they read (bitsandbytes)
   bool offloads_all = false;    // offloading the optimiser's state takes weights and gradients along
   double state_bytes = 0;       // weights' masters and moments for each parameter; 0: as the precision has it
   double reserve = 0;           // share that the allocator keeps beyond what is in use

@@ -48,6 +48,12 @@ std::vector<Feature> all() {
       {"zb_v", "the ZB-V schedule", {kSchedule}, [](M, P p) { return piped(p) && p.schedule == Schedule::kZbV; }},
       {"v_half", "the V-Half schedule", {kSchedule}, [](M, P p) { return piped(p) && p.schedule == Schedule::kVHalf; }},
       {"v_min", "the V-Min schedule", {kSchedule}, [](M, P p) { return piped(p) && p.schedule == Schedule::kVMin; }},
+      {"overlapped_zero_bubble",
+       "gradients exchanged beside zero-bubble schedules",
+       {kSchedule},
+       [](M, P p) {
+         return piped(p) && p.dp > 1 && p.overlap.dp > 0 && (p.schedule == Schedule::kZeroBubble || folded(p.schedule));
+       }},
       {"uneven_stages", "stages of unequal numbers of layers", {kPp}, [](M m, P p) { return m.layers % p.pp != 0; }},
       {"uneven_chunks",
        "chunks of unequal numbers of layers",

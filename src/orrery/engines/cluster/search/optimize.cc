@@ -37,6 +37,20 @@ double least_of_all(const Question& q) {
   return least;
 }
 
+// Any plan is asked for, and none of the first few is within a limit of time: whether the fastest that they lead to is.
+void take_fastest(const Question& q, const base::Budget& budget, Incumbents& incumbents, Counts& counts) {
+  PlanLimits limits = q.limits;
+  limits.seconds = kNever;
+  Objective fastest = q.objective;
+  fastest.metrics = {Metric::kTime};
+  fastest.front = false;
+  const SearchOptions options;
+  const Question unhurried{q.model, q.system, q.domain, fastest, limits, q.operators, options, fastest.all()};
+  Incumbents found(fastest, Incumbents::Mode::kBest, 1);
+  initial_plans(unhurried, budget, found, counts);
+  for (const Candidate& one : found.all()) take(q, one.plan, incumbents, counts);
+}
+
 Incumbents::Mode mode_of(const Objective& objective, const SearchOptions& options) {
   if (options.cells) return Incumbents::Mode::kCells;
   return objective.front ? Incumbents::Mode::kFront : Incumbents::Mode::kBest;
@@ -57,6 +71,8 @@ Optimum optimize(const Model& model, const System& system, const Space& space, c
   Counts counts, guessed;
   // Building groups looks at the clock as well: what was not bounded one by one is bounded together.
   bool all_groups = options.enumerate || initial_plans(question, budget, incumbents, guessed);
+  if (options.any && all_groups && incumbents.all().empty() && limits.seconds < kNever)
+    take_fastest(question, budget, incumbents, guessed);
   bool stop = !all_groups || (options.any && !incumbents.all().empty());
   Groups groups(question, budget, options.threads);
   if (!stop) all_groups = groups.find();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <string>
 
 #include "orrery/engines/cluster/model/random_plan_test_util.h"
 #include "orrery/engines/cluster/search/plan_conflict.h"
@@ -19,7 +21,9 @@ Optimum searched(const Model& model, const System& system, const Asked& asked, S
 TEST(Optimize, FindsWhatTryingEveryPlanFindsInRandomSpaces) {
   int with_plans = 0, without = 0;
   double plans = 0;
-  for (unsigned seed = 0; seed < 1000; ++seed) {
+  const char* more = std::getenv("ORRERY_SPACES");
+  const unsigned spaces = more == nullptr ? 1000 : static_cast<unsigned>(std::stoul(more));
+  for (unsigned seed = 0; seed < spaces; ++seed) {
     Draw draw(seed);
     const Model model = random_model(draw);
     const System system = random_system(draw);

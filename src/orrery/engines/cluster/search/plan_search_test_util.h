@@ -47,7 +47,8 @@ inline Model random_model(Draw& draw) {
   model.tied_embedding = draw.once_in(2);
   model.attention = draw.once_in(2) ? Attention::kFlash : Attention::kMaterialised;
   if (draw.once_in(3) && model.layers > 2)
-    model.experts = {.count = 8, .top_k = 2, .ffn = 1024, .dense_layers = draw.below(2), .every = 1};
+    model.experts = {
+        .count = 8, .top_k = 2, .ffn = 1024, .dense_layers = draw.below(model.layers), .every = 1 + draw.below(2)};
   return model;
 }
 
@@ -59,6 +60,35 @@ inline System random_system(Draw& draw) {
   return system;
 }
 
+// What a search keeps as it is given: adapters and the width of what is frozen, a capacity of experts, when gradients
+// are made, exchanged and used up, parts of the loss, what is computed again, and whose turns and kernels.
+inline void random_question(Draw& draw, const Model& model, Plan& plan) {
+  if (draw.once_in(2)) plan.stack.name = static_cast<StackName>(draw.below(4));
+  if (draw.once_in(3)) plan.stack.state_bytes = 12, plan.stack.reserve = 0.1, plan.stack.context_bytes = 1e8;
+  plan.stack.late_gradients = draw.once_in(3);
+  plan.stack.keeps_core = draw.once_in(3);
+  plan.stack.loss_chunks = draw.once_in(3) ? 8 : 1;
+  plan.stack.contention = draw.once_in(2) ? 0.5 : 0;
+  plan.stack.offloads_all = draw.once_in(3);
+  plan.stack.ends_apart = draw.once_in(3);
+  plan.stack.frozen_inputs = draw.once_in(3);
+  plan.main_gradients_fp32 = !draw.once_in(4);
+  plan.deferred_sync = draw.once_in(4);
+  plan.step_in_backward = draw.once_in(6);
+  if (draw.once_in(4)) plan.recompute_layers = 1 + draw.below(3);
+  if (draw.once_in(3))
+    plan.recomputed = {.core = draw.once_in(2), .norms = draw.once_in(2), .mixtures = draw.once_in(2)};
+  if (draw.once_in(4)) {
+    plan.lora_rank = 16;
+    plan.lora_networks = draw.once_in(2);
+    plan.frozen_bits = draw.of(std::vector<double>{0, 4, 8});
+  }
+  if (!model.mixes()) return;
+  plan.capacity_factor = draw.of(std::vector<double>{0, 0, 0.5, 1.5});
+  plan.stack.pads_experts = draw.once_in(2);
+  plan.stack.imbalance = draw.of(std::vector<double>{1, 1.15});
+}
+
 // Up to `gpus` accelerators and `batch` sequences; about half of the variables are given.
 inline Asked random_space(Draw& draw, const Model& model, const System& system, base::Count gpus, base::Count batch) {
   Asked asked;
@@ -67,6 +97,7 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
   space.base.overlap = {0.25 * static_cast<double>(draw.below(5)), 0.25 * static_cast<double>(draw.below(5)),
                         0.25 * static_cast<double>(draw.below(5)), 0.25 * static_cast<double>(draw.below(5)),
                         0.25 * static_cast<double>(draw.below(5))};
+  random_question(draw, model, space.base);
   space.of(Variable::kGlobalBatch) = {1 + draw.below(batch)};
   if (draw.once_in(4)) space.of(Variable::kGlobalBatch).push_back(1 + draw.below(batch));
   const auto given = [&](Variable variable, const Values& some, base::Count once_in) {
@@ -111,7 +142,6 @@ inline Asked random_space(Draw& draw, const Model& model, const System& system, 
                            static_cast<double>(draw.below(300))};
   asked.limits.memory = system.accelerator.memory_bytes / static_cast<double>(1 + draw.below(3));
   if (draw.once_in(4)) asked.limits.in_use = 0.8 * system.accelerator.memory_bytes;
-  static_cast<void>(model);
   return asked;
 }
 

@@ -62,6 +62,7 @@ Values given_or(const Values& given, Values open) {
 void plain(Plan& plan) {
   plan.zero = 0;
   plan.shard = plan.expert_tp = 0;
+  plan.recompute_layers = 0;
   plan.offload_activations = plan.offload_optimizer = 0;
 }
 
@@ -109,8 +110,9 @@ Domain::Domain(const Model& model, const System& system, Space space)
       system_(&system),
       space_(std::move(space)),
       lacking_(space_.base.stack.lacks & ~space_.waived),
-      turn_features_(these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe", "zb_v",
-                            "v_half", "v_min", "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
+      turn_features_(
+          these({"1f1b", "interleaved", "interleaved_pair", "gpipe", "zero_bubble", "dual_pipe", "zb_v", "v_half",
+                 "v_min", "overlapped_zero_bubble", "uneven_stages", "uneven_chunks", "uneven_microbatches"})),
       tail_features_(these({"zero_1", "zero_2", "zero_3", "piped_gradients", "hybrid_sharding", "offloaded_activations",
                             "offloaded_optimizer", "part_of_optimizer", "unsharded_offload"})),
       hybrid_sharding_(feature("hybrid_sharding")) {
@@ -127,6 +129,8 @@ Domain::Domain(const Model& model, const System& system, Space space)
   ep_ = given_or(space_.of(Variable::kEp), divisors(std::max<Count>(1, model.experts()),
                                                     lacks("expert_parallelism") ? 1 : std::min(most, kMostSplit)));
   recompute_ = given_or(space_.of(Variable::kRecompute), without({0, 1, 2}, 1, lacks("selective_recomputation")));
+  // Layers to be computed again leave no plan that computes none again.
+  if (space_.base.recompute_layers > 0 && recompute_.size() > 1) recompute_ = without(recompute_, 0, true);
   for (const Count batch : batches()) {
     dp_.push_back(given_or(space_.of(Variable::kDp), divisors(batch, most)));
     micro_batch_.push_back(given_or(space_.of(Variable::kMicroBatch), divisors(batch, batch)));
@@ -224,6 +228,7 @@ std::vector<Turns> Domain::turns_of(Count pp) const {
       probe.interleave = interleave;
       probe.sequence_parallel = false;
       plain(probe);
+      probe.step_in_backward = false;
       if ((chunks.size() == 1 || possible(*model_, *system_, probe)) &&
           runs_without(*model_, probe, lacking_ & turn_features_))
         turns.push_back({plan.schedule, interleave});
@@ -272,6 +277,7 @@ bool Domain::each_of(Count tp, const std::function<bool(const Plan&)>& visit) co
                 plan.cp = cp, plan.ep = ep, plan.pp = pp_[p], plan.dp = dp, plan.micro_batch = micro;
                 plan.expert_tp = expert;
                 plan.gpus = replica * dp;
+                plan.recompute = static_cast<Recompute>(recompute_.front());
                 if (!each_choice(p, plan, visit)) return false;
               }
   return true;
@@ -301,6 +307,7 @@ bool Domain::each_choice(std::size_t pp_index, Plan plan, const std::function<bo
 double Domain::count() const {
   double total = 0;
   Plan plan = space_.base;
+  if (plan.recompute_layers > 0 && recompute_.front() == 0) return 0;
   for (std::size_t b = 0; b < batches().size(); ++b) {
     const Count batch = batches()[b];
     plan.global_batch = batch;

@@ -167,7 +167,13 @@ bool Walk::replicas(std::size_t p, Plan plan) {
     plan.order = order;
     Ordered one{order};
     if (bounded()) {
-      const double stages = turns_bound(pipe(plan), whole_microbatches(plan), late_);
+      double stages = turns_bound(pipe(plan), whole_microbatches(plan), late_);
+      if (odd.folded) {
+        // Folded stages join a piece of the front to one of the end: of layers that differ, a fairer share.
+        Plan v = plan;
+        v.schedule = Schedule::kZbV;
+        stages = std::min(stages, turns_bound(pipe(v), whole_microbatches(v), late_));
+      }
       if (prune(stages, fewest_bytes_, plan.gpus, plan.gpus, plan.pp, false)) continue;
       if (!weighed && !weigh()) return true;
       double least = one.outside = stages_alone_ ? 0 : least_outside(plan, Schedule::kOneFOneB);

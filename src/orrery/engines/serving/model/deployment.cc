@@ -8,14 +8,15 @@ namespace orrery::serving {
 namespace {
 
 // Shares, blocks and limits: the engines' documents (docs/model/serving.md). Host times: assumptions, of engines that
-// prepare a step while the one before runs. Late steps: the step behind that of a user's last token begins before the
-// user can answer; TensorRT-LLM's overlap scheduler has by then scheduled the one behind it, too. SGLang's users stay
-// together.
+// prepare a step while the one before runs. SGLang's users stay together.
 constexpr std::array<EngineRules, kEngines> kRules = {{
-    {"vllm", 0.9, false, 16, 256, 8192, true, 1.0e-3, 4e-6, 1},
-    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6, 2},
-    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6, 0},
+    {"vllm", 0.9, false, 16, 256, 8192, true, 0.5e-3, 1e-6},
+    {"trtllm", 0.9, true, 32, 2048, 8192, true, 0.5e-3, 1e-6},
+    {"sglang", 0.88, false, 1, 2048, 8192, false, 0.5e-3, 2e-6, true},
 }};
+
+// More of the host where it prepares a step between steps: assumptions.
+constexpr double kSynchronousStep = 0.5e-3, kSynchronousSequence = 3e-6;
 
 }  // namespace
 
@@ -30,6 +31,18 @@ Deployment completed(Deployment d) {
   if (d.max_sequences == 0) d.max_sequences = of.max_sequences;
   if (d.max_batched_tokens == 0) d.max_batched_tokens = of.max_batched_tokens;
   return d;
+}
+
+// The step behind that of a user's last token begins before the user can answer; an engine that schedules one ahead has
+// by then prepared another. It does so of one stage alone.
+base::Count Deployment::late_steps() const {
+  return pp > 1 || rules(engine).stays_together ? 0 : 1 + steps_ahead();
+}
+
+double Deployment::host_seconds(base::Count sequences) const {
+  const EngineRules& of = rules(engine);
+  const double n = static_cast<double>(sequences);
+  return of.step_seconds + of.sequence_seconds * n + (synchronous ? kSynchronousStep + kSynchronousSequence * n : 0);
 }
 
 double Deployment::tokens_per_step() const {
@@ -48,8 +61,10 @@ void check(const Deployment& d, base::Diagnostics& found) {
   positive("ep", d.ep);
   positive("dp", d.dp);
   if (found.has_errors()) return;
-  if (d.engine == Engine::kVllm && d.drafted > 0 && d.pp > 1)
-    found.error("O2070", fmt::format("vllm guesses no tokens where a model is cut into stages: pp = {}", d.pp))
+  if (d.engine != Engine::kTensorRtLlm && d.drafted > 0 && d.pp > 1)
+    found
+        .error("O2070", fmt::format("{} guesses no tokens where a model is cut into stages: pp = {}",
+                                    rules(d.engine).name, d.pp))
         .hint("`--pp 1`, or leave `--speculate` out");
   if (d.tp * d.dp % d.ep != 0)
     found

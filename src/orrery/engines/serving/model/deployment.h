@@ -24,7 +24,7 @@ struct EngineRules {
   bool mixes = true;                   // steps have prompts and decoding sequences; else prompts stop the others
   double step_seconds = 0;             // of the host, a step that nothing hides,
   double sequence_seconds = 0;         // and for each sequence in it
-  base::Count late_steps = 0;          // that begin after a user's last token and before its next request is looked at
+  bool stays_together = false;         // users: a next request is looked at before any other goes on
 };
 const EngineRules& rules(Engine engine);
 
@@ -44,6 +44,7 @@ struct Deployment {
   base::Count context = 0;             // the longest sequence that the engine accepts; 0: what the load needs
   bool evicts = false;                 // TensorRT-LLM: who fits now is admitted (MAX_UTILIZATION), not to its end
   bool graphs = true;                  // steps that only decode are launched at once
+  bool synchronous = false;            // a step is scheduled once the one before has ended, else while that runs
   base::Count drafted = 0;  // tokens that a step guesses of each decoding sequence, and reads beside the known one
   double acceptance = 0;    // of a guess that follows accepted ones
   double imbalance = 1.2;   // tokens of the busiest rank of experts over their mean, where they are spread
@@ -52,8 +53,13 @@ struct Deployment {
   base::Count accelerators() const { return replicas * group(); }
   base::Count expert_tp() const { return tp * dp / ep; }
 
+  base::Count steps_ahead() const { return synchronous ? 0 : 1; }  // scheduled while one runs
+  base::Count late_steps() const;  // that begin after a user's last token and before its next request is looked at
+  double host_seconds(base::Count sequences) const;  // of a step
+
   base::Count queries() const { return 1 + drafted; }  // of a decoding sequence in a step
   double tokens_per_step() const;                      // that it goes on by, on average
+  bool guesses_vary() const { return drafted > 0 && acceptance > 0 && acceptance < 1; }  // how many are right
 
   bool operator==(const Deployment&) const = default;
 };

@@ -18,7 +18,8 @@
 //
 // Whole prompts share a step in the end, as those that are cut move their users a step back. A user's next request
 // comes `late_steps` after its last token (deployment.cc); groups that ended one step apart so wait for each other's
-// prompts.
+// prompts. A request that comes at random finds the next step scheduled already, where the engine does so while one
+// runs, and waits for that as well.
 //
 // A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
 // waited for half of those prompts.
@@ -67,7 +68,7 @@ class Cycles {
         output_(load.output.average()),
         further_((output_ - 1) / d_.tokens_per_step()),
         queries_(static_cast<double>(d_.queries())),
-        together_(load.concurrency && !load.prompt.varies() && !load.output.varies()) {}
+        together_(load.concurrency && !load.prompt.varies() && !load.output.varies() && !d_.guesses_vary()) {}
 
   double prompt() const { return prompt_; }
   double output() const { return output_; }
@@ -75,13 +76,29 @@ class Cycles {
 
   // Of `users` that run at once in a group; where none waits for another's place, each is late with its next request.
   Cycle of(double users, bool late = false) const {
-    const double stages = static_cast<double>(d_.pp);
-    const Count steps = late && d_.pp == 1 ? rules(d_.engine).late_steps : 0;
-    Cycle out = microbatch(std::max(1.0, users / stages), static_cast<double>(steps));
+    const double stages = static_cast<double>(d_.pp), slots = microbatches(users);
+    Cycle out = microbatch(std::max(1.0, users / slots), late ? static_cast<double>(d_.late_steps()) : 0);
     out.users = users;
+    // Where microbatches begin to have prompts, one behind the other, those behind wait for a stage, on average half as
+    // long as the last one, and so does, of their requests, the group that is first; stages wait for what is shorter.
+    if (together_ && slots > 1 && out.share < 1 && rules(d_.engine).mixes) {
+      const double longer = out.mixed_seconds - steps_.seconds(work(0, users / slots));
+      out.ttft += (slots - 1) / 2 * longer / stages / std::max(1.0, out.groups);
+      out.seconds += (slots - 1) * longer / stages;
+      if (output_ > 1)
+        out.tpot = (out.seconds - out.ttft) / (output_ - 1);
+      else
+        out.ttft = out.seconds;
+    }
     out.seconds *= stages, out.ttft *= stages, out.tpot *= stages, out.first_ttft *= stages;
     out.mixed_seconds *= stages, out.mean_seconds *= stages;
     return out;
+  }
+
+  // Of a pipeline, those that its users fill: of users who begin and end together, as many as their prompts take steps.
+  double microbatches(double users) const {
+    const double steps = std::ceil(users * fresh_ / static_cast<double>(d_.max_batched_tokens));
+    return together_ ? std::clamp(steps, 1.0, static_cast<double>(d_.pp)) : static_cast<double>(d_.pp);
   }
 
   // How prompts queue where requests come at `rate` and `users` run, of each microbatch.
@@ -112,9 +129,7 @@ class Cycles {
     return out;
   }
 
-  StepCost decoding(double users) const {
-    return steps_.cost(work(0, std::max(1.0, users / static_cast<double>(d_.pp))));
-  }
+  StepCost decoding(double users) const { return steps_.cost(work(0, std::max(1.0, users / microbatches(users)))); }
 
  private:
   // The prompts of g requests and d decoding sequences.
@@ -250,6 +265,16 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
   return cycle;
 }
 
+// The step that was scheduled while the one in which a request comes runs: it is one of those that go by, with the
+// prompts of the others or without, and there where any other goes on or came before: with a probability of 1 - e^-u.
+void add_step_ahead(const Cycle& cycle, const Deployment& d, Spread& out) {
+  const double u = cycle.users, there = static_cast<double>(d.steps_ahead()) * -std::expm1(-u);
+  const double pure = cycle.share < 1 ? (cycle.mean_seconds - cycle.share * cycle.mixed_seconds) / (1 - cycle.share)
+                                      : cycle.mean_seconds;
+  const double step = std::lerp(pure, cycle.mean_seconds, u / (u + 1)), mean = there * step;
+  out.add(mean, mean * (step - mean));
+}
+
 // What the time to the first token is beyond a steady run's without waiting. Users beyond those that run wait for them:
 // where R run for T seconds each, request n is admitted at n / R times T, in whole times where all begin and end
 // together, and comes when the request of its user before it, n - users, has ended; of the first wave, at 0. Where
@@ -330,6 +355,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     cycle = arrivals(cycles, *load.rate / groups, most);
     const double rate = *load.rate / groups, running = cycle.users;
     Spread first = first_token(cycles.queue(rate, running, load.variation(groups)));
+    if (d.pp == 1) add_step_ahead(cycle, d, first);
     // How much longer requests stay where more run.
     const double near = cycles.of(std::max(1.0, 0.95 * running)).seconds;
     const double elasticity = running > 1 ? (1 - near / cycle.seconds) / 0.05 : 0;

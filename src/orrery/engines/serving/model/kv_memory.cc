@@ -14,6 +14,11 @@
 // it; of keys and values, a rank keeps those of its heads, at least one. Blocks of latents have at least 64 tokens on
 // vLLM (FlashMLA's). One block is nobody's (vLLM's null block).
 //
+// Entries of several tokens (DeepSeek-V4; vLLM's pull requests 42258 and 43447): a block has 256 tokens, which are 64
+// or 2 entries of a layer, all growing layers side by side; the windows beside them have blocks of 64 tokens, which are
+// taken from the same pool: as many as their layers' bytes fill, an assumption, as is that other engines do the same.
+// The states of what joins tokens are left out: 4 to 128 tokens a sequence and layer.
+//
 // Activations: the widest operator of a layer at max_batched_tokens, its input and output beside the stream and its
 // residual, or the logits of max_sequences in 32 bits, twice. Graphs and libraries: 1.5 GB, an assumption.
 #include "orrery/engines/serving/model/kv_memory.h"
@@ -32,11 +37,12 @@ constexpr double kGraphsAndLibraries = 1.5e9;
 constexpr double kActivationBytes = 2;  // of an element
 constexpr Count kLatentBlock = 64;
 constexpr Count kStateRounding = 16;
+constexpr Count kJoinedBlock = 256, kWindowBlock = 64;  // DeepSeek-V4's
 
 // Bytes that a token leaves in a layer, on a rank.
 double token_bytes(const ServedLayers& kind, const Deployment& d) {
   const double width = machine::bytes_per_element(d.cache_precision);
-  if (kind.latent > 0) return static_cast<double>(kind.latent_cached()) * width;
+  if (kind.latent > 0) return kind.entry_bytes(width);
   const Count heads = base::ceil_divide(kind.kv_heads, d.tp);
   return static_cast<double>(heads * (kind.key_width + kind.value_width)) * width;
 }
@@ -78,17 +84,47 @@ Count layers_of_group(const std::vector<CacheGroup>& kinds) {
   return 4 * most < 5 * least ? most : least;
 }
 
+bool joins(const ServedModel& model) {
+  return std::any_of(model.kinds.begin(), model.kinds.end(),
+                     [](const ServedLayers& kind) { return kind.compressed > 1; });
+}
+
+// Of DeepSeek-V4, on the fullest stage.
+void add_joined(const ServedModel& model, const Deployment& d, KvMemory& out) {
+  const double width = machine::bytes_per_element(d.cache_precision);
+  const double stage = static_cast<double>(base::ceil_divide(model.layers, d.pp)) / static_cast<double>(model.layers);
+  Count layers = 0, span = 0;
+  double window = 0;
+  for (const ServedLayers& kind : model.kinds) {
+    if (kind.heads == 0) continue;
+    const double of = static_cast<double>(kind.layers) * stage;
+    if (kind.compressed > 1) {
+      layers += kind.layers;
+      out.block_bytes +=
+          of * static_cast<double>(base::ceil_divide(kJoinedBlock, kind.compressed)) * kind.entry_bytes(width);
+    }
+    span = std::max(span, kind.span);
+    window += of * static_cast<double>(kWindowBlock * kind.latent) * width;
+  }
+  out.block_tokens = kJoinedBlock;
+  out.groups.push_back({layers, 0, false});
+  const Count beside = base::saturated(std::ceil(window / out.block_bytes));
+  for (Count g = 0; g < beside; ++g) out.groups.push_back({layers, span, false, kWindowBlock});
+  out.blocks = std::max<Count>(0, base::saturated(std::floor(out.caches / out.block_bytes)) - 1);
+}
+
 }  // namespace
 
 Count KvMemory::blocks_for(Count context, Count step_tokens) const {
   Count sum = 0;
   for (const CacheGroup& group : groups) {
+    const Count size = group.tokens > 0 ? group.tokens : block_tokens;
     if (group.state) {
       ++sum;
     } else if (group.span == 0 || group.span - 1 + step_tokens >= context) {
-      sum += base::ceil_divide(context, block_tokens);
+      sum += base::ceil_divide(context, size);
     } else {
-      sum += base::ceil_divide(group.span - 1 + step_tokens, block_tokens) + 1;
+      sum += base::ceil_divide(group.span - 1 + step_tokens, size) + 1;
     }
   }
   return sum;
@@ -117,6 +153,10 @@ KvMemory kv_memory(const ServedModel& model, const cluster::System& system, cons
     case Engine::kSglang:
       out.caches = d.memory_share * out.total - out.weights;
       break;
+  }
+  if (joins(model)) {
+    add_joined(model, d, out);
+    return out;
   }
   out.block_tokens = d.block_tokens;
   double token = 0, state = 0;

@@ -13,8 +13,9 @@ namespace orrery::serving {
 // Layers that fill and free their blocks together. Every group's block has `KvMemory::block_bytes`.
 struct CacheGroup {
   base::Count layers = 0;
-  base::Count span = 0;  // tokens whose keys are kept; 0: all
-  bool state = false;    // of a fixed size: one block a sequence
+  base::Count span = 0;    // tokens whose keys are kept; 0: all
+  bool state = false;      // of a fixed size: one block a sequence
+  base::Count tokens = 0;  // of a block; 0: KvMemory::block_tokens
 };
 
 // Of one group of attention; bytes on its accelerator with most.

@@ -29,6 +29,17 @@ TEST(KvMemory, IsWhatTheRulesOfEachEngineLeave) {
   }
 }
 
+TEST(KvMemory, HoldsTheWeightsOfWhatMakesTokensOfImages) {
+  workload::Transformer both = workload::plain_transformer(test_sizes());
+  both.towers = {both.stacks.front()};
+  both.towers.front().name = "tower";
+  const double layers = test_model().parameters - test_model().table - test_model().head;
+  const ServedModel beside = served(both);
+  EXPECT_NEAR(beside.tower, layers, 1e-3 * layers);
+  EXPECT_NEAR(memory(beside).weights - memory(test_model()).weights, 2 * beside.tower, 1);
+  EXPECT_NEAR(memory(beside, {.tp = 2}).weights - memory(test_model(), {.tp = 2}).weights, beside.tower, 1);
+}
+
 TEST(KvMemory, OfRanksBeyondKeyValueHeadsHoldsCopies) {
   const ServedModel model = test_model();
   EXPECT_DOUBLE_EQ(memory(model, {.tp = 2}).block_bytes, memory(model).block_bytes / 2);
@@ -92,6 +103,28 @@ TEST(KvMemory, OfStatesMakesBlocksAsLarge) {
   EXPECT_EQ(m.block_tokens, 528);
   ASSERT_EQ(m.groups.size(), 4U);  // eight layers of attention, 24 with states
   EXPECT_EQ(m.blocks_for(5280, 5280), 10 + 3);
+}
+
+TEST(KvMemory, OfEntriesOfManyTokensIsWhatVllmPublishedOfDeepSeekV4Pro) {
+  // 9.62 GiB for a sequence of 2^20 tokens with all in 16 bits, keys of the index too (vLLM's announcement of
+  // 2026-04-24); what its code keeps of such a key is 132 bytes.
+  double bytes = 0, keys = 0;
+  for (const ServedLayers& kind : joined_model().kinds) {
+    bytes += static_cast<double>(kind.layers) * kind.cached(1 << 20, 8, 2);
+    if (kind.index_width > 0) keys += static_cast<double>(kind.layers * (1 << 20) / kind.compressed);
+  }
+  EXPECT_NEAR((bytes + keys * (2 * 128 - 132)) / (1 << 30), 9.62, 0.005);
+}
+
+TEST(KvMemory, OfEntriesOfManyTokensHasBlocksOf256) {
+  const KvMemory m = memory(joined_model(), {.tp = 8});
+  EXPECT_DOUBLE_EQ(m.block_bytes, 30 * 64 * (2.0 * 512 + 132) + 31 * 2 * 512 * 2.0);
+  EXPECT_EQ(m.block_tokens, 256);
+  // Windows of 61 layers have 1.6 times a block's bytes: two groups of blocks of 64 tokens.
+  ASSERT_EQ(m.groups.size(), 3U);
+  EXPECT_EQ(m.blocks_for(1 << 20, 1), 4096 + 2 * (2 + 1));
+  EXPECT_EQ(m.blocks_for(100, 100), 1 + 2 * 2);
+  EXPECT_DOUBLE_EQ(memory(joined_model()).block_bytes, m.block_bytes);
 }
 
 TEST(KvMemory, LacksWhatDoesNotFit) {

@@ -106,13 +106,10 @@ class DecodingPool {
 double transfer_seconds(const ServedModel& model, const cluster::System& system, const Pools& pools, Count prompt) {
   const Deployment& from = pools.prompts;
   double bytes = 0;
-  for (const ServedLayers& kind : model.kinds) {
-    const double tokens = static_cast<double>(kind.span > 0 ? std::min(prompt, kind.span) : prompt);
-    const double token = kind.latent > 0 ? static_cast<double>(kind.latent_cached())
-                                         : static_cast<double>(kind.kv_heads * (kind.key_width + kind.value_width));
-    bytes += static_cast<double>(kind.layers) * (tokens * token + kind.state) *
-             machine::bytes_per_element(from.cache_precision);
-  }
+  const double width = machine::bytes_per_element(from.cache_precision);
+  for (const ServedLayers& kind : model.kinds)
+    bytes +=
+        static_cast<double>(kind.layers) * (kind.cached(static_cast<double>(prompt), 1, width) + kind.state * width);
   const Count ranks = std::min(from.tp * from.pp, pools.decoding.tp * pools.decoding.pp);
   const collective::Fabric fabric = served_fabric(system.fabric);
   if (fabric.count == 0) return 0;
@@ -151,7 +148,15 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
       for (const double n : PromptQueue::kPrompts)  // from one alone to a full step, and steps of those
         queue.begun[queue.known++] =
             n < queue.batch ? std::lerp(prompts.alone, queue.full, (n - 1) / (queue.batch - 1)) : prompts.each * n;
-    return first_token(queue);
+    Spread out = first_token(queue);
+    // The step behind that in which it comes, where prompts that came before wait for it.
+    if (p.prompts.pp == 1) {
+      const double step = prompts.alone, busy = std::min(1.0, queue.rate * step);
+      const double behind =
+          static_cast<double>(p.prompts.steps_ahead()) * busy * -std::expm1(-queue.rate * step) * step;
+      out.add(behind, behind * (step - behind));
+    }
+    return out;
   };
   const auto wait = [&](double rate) { return first(rate).mean; };
   double rate = 0;
@@ -165,8 +170,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     }
     out.running = high;
     rate = std::min(decoding.rate(high), prompts.most);
-    const double first = std::max(base(high), (*load.concurrency - high) / rate);
-    out.ttft.mean = first;
+    out.ttft.mean = std::max(base(high), (*load.concurrency - high) / rate);
   } else {
     rate = *load.rate;
     out.stable = rate < out.capacity;

@@ -3,10 +3,13 @@
 // that lead back to the stream by rows, routers and what makes latents are whole on every rank. Of latent attention,
 // keys and values are never expanded for decoding sequences: queries are multiplied into the latent's space, which
 // costs as much as the product `KV-up` of the new tokens, and that is how it is counted in every phase. Indexes are
-// whole on every rank, as are the projections to experts' latents.
+// whole on every rank, as are the projections to experts' latents. DeepSeek-V4's key is the value too, one for all
+// heads, and so a latent that nothing expands; what makes it, and entries of several tokens, is whole on every rank,
+// and so is what mixes its residual streams, of which memory's traffic is taken to be one stream's.
 #include "orrery/engines/serving/model/served_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -25,8 +28,14 @@ Part part_of(const std::string& name) {
 Cut cut_of(const std::string& name) {
   if (name.starts_with("index-") || name.starts_with("expert-latent")) return Cut::kNone;
   if (name == "router" || name == "shared-gate" || name == "Q-down" || name == "KV-down") return Cut::kNone;
+  if (name == "KV" || name == "KV-joined" || name == "layer-streams") return Cut::kNone;
   if (name == "Out" || name.ends_with("FF2")) return Cut::kRows;
   return Cut::kColumns;
+}
+
+// DeepSeek-V4's.
+bool shares_one_key(const workload::Attention& a) {
+  return a.value_is_key && a.kv_heads == 1 && !a.matrices.empty();
 }
 
 void add_attention(const workload::Attention& a, ServedLayers& out) {
@@ -38,6 +47,11 @@ void add_attention(const workload::Attention& a, ServedLayers& out) {
   if (a.latent) {
     out.latent = a.latent->kv_rank + a.latent->rope_width;
     out.latent_value = a.latent->kv_rank;
+  }
+  if (shares_one_key(a)) {
+    out.latent = out.latent_value = a.width;
+    out.compressed = a.compressed;
+    if (a.compressed > 1) out.span = a.span;
   }
   if (a.index) {
     out.picked = a.index->top_k;
@@ -95,18 +109,22 @@ double bytes_of(const ServedMatrix& m, const Deployment& d) {
 
 // What peculiarities() names of a model and this engine prices all the same.
 std::vector<std::string> priced(const workload::Transformer& t) {
-  bool indexed = true, equal = true, gates = true;
+  bool indexed = true, equal = true, gates = true, own = true;
   for (const workload::Block& block : t.decoder().kinds) {
     if (const auto* a = std::get_if<workload::Attention>(&block.mixer)) {
-      indexed = indexed && (!a->index || (a->latent && a->reach == workload::Reach::kAll && a->compressed == 1));
-      equal = equal && (!a->value_is_key || (a->matrices.empty() && a->compressed == 1));
+      const bool one = shares_one_key(*a);
+      indexed = indexed && (!a->index || one || (a->latent && a->reach == workload::Reach::kAll && a->compressed == 1));
+      equal = equal && (!a->value_is_key || one || (a->matrices.empty() && a->compressed == 1));
+      own = own && (a->matrices.empty() || one);
     }
     for (const workload::Projection& extra : block.extra)
-      gates = gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead");
+      gates =
+          gates && (extra.name == "layer-head-gate" || extra.name == "layer-ahead" || extra.name == "layer-streams");
   }
   std::vector<std::string> out = {"experts that work on a latent", "layers that predict tokens beyond the next"};
   if (indexed) out.emplace_back("attention to keys that an index picks");
   if (equal) out.emplace_back("values made of its keys");
+  if (own) out.emplace_back("attention with matrices of its own kind");
   if (gates) out.emplace_back("matrices of layers that belong to neither attention nor network");
   return out;
 }
@@ -114,6 +132,19 @@ std::vector<std::string> priced(const workload::Transformer& t) {
 constexpr double kSmallBytes = 2;  // of an element of norms, routers, tables and logits: they stay in 16 bits
 
 }  // namespace
+
+double ServedLayers::cached(double tokens, Count tp, double element) const {
+  if (heads == 0) return 0;
+  if (compressed > 1)
+    return std::floor(tokens / static_cast<double>(compressed)) * entry_bytes(element) +
+           near(tokens) * static_cast<double>(latent) * element;
+  if (latent > 0) return near(tokens) * entry_bytes(element);
+  return near(tokens) * static_cast<double>(base::ceil_divide(kv_heads, tp) * (key_width + value_width)) * element;
+}
+
+double ServedLayers::keys(double tokens) const {
+  return near(tokens) + (compressed > 1 ? tokens / static_cast<double>(compressed) : 0);
+}
 
 bool ServedModel::mixes() const {
   return std::any_of(kinds.begin(), kinds.end(), [](const ServedLayers& kind) { return kind.experts > 0; });
@@ -148,6 +179,9 @@ ServedModel served(const workload::Transformer& t) {
   out.parameters = static_cast<double>(counted.total);
   out.table = static_cast<double>(counted.embedding);
   out.head = static_cast<double>(counted.head);
+  for (const workload::Stack& tower : t.towers)
+    for (const workload::Part& part : counted.parts)
+      if (part.name == tower.name) out.tower += static_cast<double>(part.parameters);
   out.longest = t.max_positions.value_or(0);
   return out;
 }
@@ -199,8 +233,8 @@ double weight_bytes(const ServedModel& model, const Deployment& d) {
              bytes_of_weight(kind.expert_stored, d);
     sum += layer * static_cast<double>(kind.layers) * (kind.ahead ? 1 : share);  // those ahead stand on the last
   }
-  // Tables stand on the first stage, logits on the last.
-  const double table = model.table * kSmallBytes, head = model.head * model.head_bytes;
+  // Tables and towers stand on the first stage, logits on the last.
+  const double table = (model.table + model.tower) * kSmallBytes, head = model.head * model.head_bytes;
   const double ends = d.pp > 1 ? std::max(table, head) : table + head;
   return sum + ends / static_cast<double>(d.tp);
 }

@@ -1,6 +1,7 @@
 // The workload: a transformer as an engine serves it. Made once of its description. Sizes in elements; plain data.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct ServedLayers {
   // Keys that a query attends to of a latent cache, by an index; 0: all. An index of its own scores every token: so
   // many heads, one key of them all, cached beside the latent.
   base::Count picked = 0, index_heads = 0, index_width = 0;
+  // Tokens that share an entry of the cache (DeepSeek-V4): a query sees entries, and the last `span` tokens besides.
+  base::Count compressed = 1;
   // Experts; count 0: none.
   base::Count experts = 0, top_k = 1, expert_in = 0, expert_up = 0, expert_inner = 0;
   Stored expert_stored = {};
@@ -58,7 +61,17 @@ struct ServedLayers {
   double small = 0;        // parameters on every rank: norms and the like
   double activations = 0;  // the most elements of a token between two operators
 
-  base::Count latent_cached() const { return latent + index_width; }  // elements of a token, where there is a latent
+  // Of a key of an index: 8 bits an element and 32 for each 128, on all engines, whatever the caches have.
+  double index_bytes() const {
+    return static_cast<double>(index_width) + 4 * static_cast<double>(base::ceil_divide(index_width, 128));
+  }
+  // Of an entry, where there is a latent; `element`: bytes of one of the caches.
+  double entry_bytes(double element) const { return static_cast<double>(latent) * element + index_bytes(); }
+  // Bytes that a sequence of so many tokens keeps, on one of `tp` ranks; states of scans apart.
+  double cached(double tokens, base::Count tp, double element) const;
+  // Keys that the query behind so many tokens sees; an index that picks among them apart.
+  double keys(double tokens) const;
+  double near(double tokens) const { return span > 0 ? std::min(tokens, static_cast<double>(span)) : tokens; }
 };
 
 struct ServedModel {
@@ -71,6 +84,7 @@ struct ServedModel {
   double table = 0;         // parameters of tables that are looked up,
   double head = 0;          // and of the logits' matrix, where it is another
   double head_bytes = 2;    // of a weight of that
+  double tower = 0;         // of what makes tokens of images: loaded, though texts alone are served
   double parameters = 0;
   base::Count longest = 0;  // sequence; 0: not known
 

@@ -54,4 +54,18 @@ inline workload::PlainTransformer test_mixture() {
   return out;
 }
 
+// DeepSeek-V4 Pro's: 30 layers of entries of 4 tokens, with an index, 31 of entries of 128.
+inline ServedModel joined_model() {
+  ServedModel out;
+  ServedLayers light{.layers = 30, .width = 7168, .heads = 128, .kv_heads = 1, .key_width = 512, .value_width = 512};
+  light.latent = light.latent_value = 512;
+  light.span = 128;
+  ServedLayers heavy = light;
+  heavy.layers = 31, heavy.compressed = 128;
+  light.compressed = 4, light.picked = 1024, light.index_heads = 64, light.index_width = 128;
+  out.kinds = {light, heavy};
+  out.layers = 61, out.width = 7168, out.outputs = 129280;
+  return out;
+}
+
 }  // namespace orrery::serving

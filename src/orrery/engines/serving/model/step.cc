@@ -110,8 +110,11 @@ double StepModel::cached_attention_seconds(const ServedLayers& kind, const StepW
   const double stored = kind.latent > 0 ? static_cast<double>(key) : static_cast<double>(kv_heads * (key + value));
   const double width = machine::bytes_per_element(deployment_.cache_precision);
   const double decodes = static_cast<double>(work.decodes), all = work.decode_context / decodes;
-  double context = kind.span > 0 ? std::min(static_cast<double>(kind.span), all) : all;
-  if (kind.picked > 0) context = std::min(static_cast<double>(kind.picked), context);
+  // Entries of several tokens, or tokens: those that an index scores.
+  const double scored = kind.compressed > 1 ? all / static_cast<double>(kind.compressed) : all;
+  double context = kind.keys(all);
+  if (kind.picked > 0)
+    context = std::min(static_cast<double>(kind.picked), scored) + (kind.compressed > 1 ? kind.near(all) : 0);
   const double bytes = decodes * context * stored * width;
   // One latent is key and value at once: what is read is half of what two caches would be.
   machine::Operator one = machine::Operator::of(MatrixProduct{work.decodes * kv_heads, heads / kv_heads * queries,
@@ -119,20 +122,20 @@ double StepModel::cached_attention_seconds(const ServedLayers& kind, const StepW
   one.kind = machine::OperatorKind::kAttention;
   one.value_width = value;
   const double seconds = operators_.cost(one).seconds;
-  out.cache_bytes += bytes + decodes * all * static_cast<double>(kind.index_width) * width;
+  out.cache_bytes += bytes + decodes * scored * kind.index_bytes();
   ++out.operators;
   return (kind.latent > 0 ? std::max(seconds / 2, operators_.memory_bound_seconds(bytes)) : seconds) +
-         index_seconds(kind, work.decodes, queries, all, 1);
+         index_seconds(kind, work.decodes, queries, scored, 1);
 }
 
 double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& work, Count queries, Sums& out) const {
   if (kind.heads == 0) return 0;
   double seconds = work.decodes > 0 ? cached_attention_seconds(kind, work, queries, out) : 0;
   if (work.prompt_tokens == 0) return seconds;
-  const double span = kind.span > 0 ? static_cast<double>(kind.span) : INFINITY;
-  const double tokens = static_cast<double>(work.prompt_tokens);
-  const double seen = std::min(work.prompt_pairs / tokens, span);
-  const double keys = std::max(1.0, std::min(work.prompt_keys / static_cast<double>(work.prompts), seen * 2));
+  const double tokens = static_cast<double>(work.prompt_tokens), joined = static_cast<double>(kind.compressed);
+  const double before = work.prompt_pairs / tokens, longest = work.prompt_keys / static_cast<double>(work.prompts);
+  const double seen = kind.keys(before);
+  const double keys = std::max(1.0, std::min(kind.compressed > 1 ? kind.keys(longest) : longest, seen * 2));
   const auto read = [&](double pairs, double of, Count key, Count value) {
     machine::Operator one = machine::Operator::of(
         MatrixProduct{kind.heads / deployment_.tp, work.prompt_tokens, whole(of), key, machine::Precision::kBf16});
@@ -143,13 +146,18 @@ double StepModel::attention_seconds(const ServedLayers& kind, const StepWork& wo
   };
   double least = read(seen, keys, kind.key_width, kind.value_width);
   // Picked keys are read as latents, all of them as keys and values: the shorter is taken.
-  const double picked = static_cast<double>(kind.picked);
+  const double picked = static_cast<double>(kind.picked) + (kind.compressed > 1 ? kind.near(before) : 0);
   if (kind.picked > 0 && seen > picked) least = std::min(least, read(picked, picked, kind.latent, kind.latent_value));
-  seconds += least + index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys));
-  const double stored = kind.latent > 0 ? static_cast<double>(kind.latent_cached())
+  seconds +=
+      least + (kind.compressed > 1
+                   ? index_seconds(kind, 1, work.prompt_tokens, longest / joined, std::min(1 - 1e-9, before / longest))
+                   : index_seconds(kind, 1, work.prompt_tokens, keys, std::min(1 - 1e-9, seen / keys)));
+  const double width = machine::bytes_per_element(deployment_.cache_precision);
+  const double stored = kind.latent > 0 ? kind.entry_bytes(width) / joined
                                         : static_cast<double>(std::max<Count>(1, kind.kv_heads / deployment_.tp) *
-                                                              (kind.key_width + kind.value_width));
-  out.cache_bytes += work.prompt_keys * stored * machine::bytes_per_element(deployment_.cache_precision);
+                                                              (kind.key_width + kind.value_width)) *
+                                              width;
+  out.cache_bytes += work.prompt_keys * stored;
   ++out.operators;
   return seconds;
 }
@@ -283,14 +291,12 @@ StepCost StepModel::cost(const StepWork& work) const {
     out.communication += stage_message_fixed_ + stage_message_per_byte_ * static_cast<double>(tokens * model_.width) *
                                                     kStream / static_cast<double>(deployment_.tp);
   const double device = out.products + out.attention + out.experts + out.communication + out.others;
-  const EngineRules& engine = rules(deployment_.engine);
   // With graphs, attention of prompts alone is launched by itself, once a layer.
   const double launches = !deployment_.graphs      ? sums.operators
                           : work.prompt_tokens > 0 ? static_cast<double>(model_.layers) * share_
                                                    : 0;
   const double issued = launches * operators_.issue_seconds();
-  out.host = engine.step_seconds + engine.sequence_seconds * static_cast<double>(work.decodes + work.prompts) +
-             std::max(0.0, issued - device);
+  out.host = deployment_.host_seconds(work.decodes + work.prompts) + std::max(0.0, issued - device);
   out.seconds = device + out.host;
   out.bytes += dense_bytes_ + sums.cache_bytes;
   out.joules = watts_ * out.seconds;

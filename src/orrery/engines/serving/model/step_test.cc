@@ -193,5 +193,24 @@ TEST_F(Step, ModulesAheadAreLoadedAndReadPrompts) {
   EXPECT_LT(by_module.seconds(decoding(4, 1000)), 1.05 * by_layer.seconds(decoding(4, 1000)));
 }
 
+TEST_F(Step, OfEntriesOfManyTokensReadsThoseThatAreScoredOrSeen) {
+  const StepModel steps = model({.tp = 8}, joined_model());
+  const base::Count long_one = 1 << 20;
+  const StepCost c = steps.cost(decoding(1, long_one)), half = steps.cost(decoding(1, long_one / 2));
+  // Twice as many keys of the index of 30 layers, and twice as many entries of the others; what is picked is as much.
+  EXPECT_DOUBLE_EQ(c.bytes - half.bytes, (long_one / 2) * (30 * 132 / 4.0 + 2.0 * 31 * 512 / 128.0));
+  const StepCost none = steps.cost(decoding(1, 1));
+  EXPECT_NEAR(c.bytes - none.bytes,
+              30 * (132.0 * long_one / 4 + 2 * 512 * (1024 + 128)) + 2.0 * 31 * 512 * (long_one / 128.0 + 128),
+              2.0 * 61 * 512 * 2);
+  // The same layers without entries read every token.
+  ServedModel plain = joined_model();
+  for (ServedLayers& kind : plain.kinds)
+    kind.compressed = 1, kind.span = 0, kind.picked = kind.index_heads = kind.index_width = 0;
+  const StepModel whole = model({.tp = 8}, plain);
+  for (const StepWork& work : {decoding(1, long_one), prompt(8192, 100000)})
+    EXPECT_LT(steps.cost(work).attention, 0.3 * whole.cost(work).attention);
+}
+
 }  // namespace
 }  // namespace orrery::serving

@@ -7,22 +7,25 @@
 //
 //   R = U T(n) + T(1 + Poisson(rate T(n)))
 //
+// A step has a budget of b prompts. Where more came, T(n) = n T(b) / b is of the steps that they take together, one
+// after the other: the j-th of those that came in it ends with step j / b, rounded up, and newer ones fill the last.
+//
 // Where a step begins many, x = rate X > 6, T is straight around x, c + p A; with load r = rate x p,
 //
 //   E S = c / (1 - r)
 //   E X = (c (1 + r) + v p^2 rate) / (1 - r^2)
 //   E X^2 = (c^2 (1 + 2 r) + 3 c p^2 rate (rate E X + 1) + p^3 rate (3 rate E X + 1)) / (1 - r^3)
-//   R = U X + p N
+//   R = U X + p N,   N > b: U X + p N / 2 + T(b) / 2
 //
 // of the step X in which a request comes, E X^k = E S^(k+1) / E S, with v for arrivals that are not Poisson's; by what
 // v changes here, it changes the chain's times.
 //
-// Steps have a budget of b prompts: beyond it they queue as for b servers, by Sakasegawa's approximation of Allen and
-// Cunneen's, r_b = rate x full / b:
+// Where b is beyond the chain's states, steps of more are told apart by their queue: b servers, by Sakasegawa's
+// approximation of Allen and Cunneen's, r_b = rate x full / b:
 //
 //   W = v/2 x r_b^(sqrt(2 (b + 1)) - 1) / (b (1 - r_b)) x full
 //
-// which is Pollaczek and Khinchine's of an M/D/1 queue where b is 1, as where a prompt takes several steps.
+// So are prompts of several steps, b = 1: an M/D/1 queue (Pollaczek and Khinchine).
 //
 // Admission: the number n of requests that run is nearly normal around its mean u, of variance u / (1 - e), e the
 // elasticity of their stay; at the most that may run it goes on geometrically, with ratio rate / capacity, and who
@@ -87,15 +90,17 @@ double seconds_seen(const PromptQueue& q, const Straight& line, double variation
   return (line.c * (1 + r) + variation * line.p * line.p * q.rate) / (1 - r * r);
 }
 
-void of_straight_steps(const PromptQueue& q, const Straight& line, double variation, Spread& out) {
+void of_straight_steps(const PromptQueue& q, const Straight& line, double variation, bool beyond, Spread& out) {
   const auto [c, p] = line;
   const double r = std::min(kNearlyFull, q.rate * p), burst = variation * p * p * q.rate;
   const double mean = seconds_seen(q, line, variation);
   const double square =
       (c * c * (1 + 2 * r) + 3 * c * burst * (q.rate * mean + 1) + burst * p * (3 * q.rate * mean + 1)) /
       (1 - r * r * r);
-  const double follow = 0.5 + r;  // of X: the rest of it, and the step of those that came in it
-  out.add(follow * mean, follow * follow * std::max(0.0, square - mean * mean) + square / 12 + burst * mean);
+  // Of X: the rest of it, and the step of those that came in it; where they take several, of those before it.
+  const double follow = 0.5 + (beyond ? r / 2 : r);
+  out.add(follow * mean + (beyond ? std::max(0.0, q.full / 2 - p) : 0),
+          follow * follow * std::max(0.0, square - mean * mean) + square / 12 + burst * mean);
 }
 
 // The stationary shares of a chain whose row n has the probabilities of what follows n: elimination of the states from
@@ -115,19 +120,34 @@ Row stationary(std::array<Row, kMostStates>& next, std::size_t states) {
   return out;
 }
 
+// Of the prompts that came together, how long they take to the step with their own's end: mean, and mean square.
+struct Own {
+  double mean = 0, square = 0;
+};
+Own own(const PromptQueue& q, std::size_t prompts) {
+  const double n = static_cast<double>(prompts);
+  if (n <= q.batch) return {q.seconds(n), q.seconds(n) * q.seconds(n)};
+  double sum = 0, squares = 0;
+  for (std::size_t j = 1; j <= prompts; ++j) {
+    const double steps = std::ceil(static_cast<double>(j) / q.batch);
+    sum += steps, squares += steps * steps;
+  }
+  return {q.full * sum / n, q.full * q.full * squares / n};
+}
+
 // Steps one by one; `together` is about how many prompts they begin.
 void of_chain(const PromptQueue& q, double together, Spread& out) {
   const auto states = std::min(kMostStates, static_cast<std::size_t>(8 + 7 * together));
   Row times{}, following{}, squares{};
-  for (std::size_t n = 0; n < states; ++n) times[n] = q.seconds(static_cast<double>(n));
+  std::array<Own, kMostStates + 1> owns{};
+  for (std::size_t n = 0; n < states; ++n) times[n] = q.seconds(static_cast<double>(n)), owns[n + 1] = own(q, n + 1);
   std::array<Row, kMostStates> next{};
   for (std::size_t n = 0; n < states; ++n) {
     double probability = std::exp(-q.rate * times[n]), rest = 1;
     for (std::size_t m = 0; m < states; ++m) {
       const double of = m + 1 < states ? probability : std::max(rest, 0x1p-100);  // the last stands for more
       next[n][m] = of, rest -= of;
-      const double own = m + 1 < states ? times[m + 1] : q.seconds(static_cast<double>(m + 1));
-      following[n] += of * own, squares[n] += of * own * own;
+      following[n] += of * owns[m + 1].mean, squares[n] += of * owns[m + 1].square;
       probability *= q.rate * times[n] / static_cast<double>(m + 1);
     }
   }
@@ -173,15 +193,18 @@ Spread first_token(const PromptQueue& q) {
     Straight line = straight(q, together);
     if (const double seen = q.rate * seconds_seen(q, line, 1); seen > together)  // near the most that can be read
       together = seen, line = straight(q, together);
+    const bool beyond = together > q.batch;
     if (together > kFew) {
-      of_straight_steps(q, line, q.variation, out);
+      of_straight_steps(q, line, q.variation, beyond, out);
+      if (beyond) return out;
     } else {
       of_chain(q, together, out);
       Spread bursts, poisson;
-      of_straight_steps(q, line, q.variation, bursts);
-      of_straight_steps(q, line, 1, poisson);
+      of_straight_steps(q, line, q.variation, beyond, bursts);
+      of_straight_steps(q, line, 1, beyond, poisson);
       if (poisson.mean > 0) out.mean *= bursts.mean / poisson.mean;
       if (poisson.variance > 0) out.variance *= bursts.variance / poisson.variance;
+      if (q.batch < static_cast<double>(kMostStates)) return out;  // its states know the budget
     }
   }
   const double queued = std::pow(busy, std::sqrt(2 * (servers + 1)) - 1) / servers;

@@ -11,7 +11,8 @@ namespace orrery::serving {
 // that of one request alone.
 using BlockKey = std::uint64_t;
 inline constexpr BlockKey kNoKey = 0;
-inline constexpr BlockKey kSharedKey = BlockKey{1} << 63;  // of those that several requests may have
+inline constexpr BlockKey kSharedKey = BlockKey{1} << 63;  // of those that several blocks may have
+inline constexpr BlockKey kOwnKey = BlockKey{1} << 62;     // of them, those of one request
 
 // Free blocks keep their contents until they are taken, from the one that became free first: in the beginning in order.
 // Takes memory for those that were ever taken.

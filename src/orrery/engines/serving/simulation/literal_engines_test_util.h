@@ -13,6 +13,7 @@ class LiteralTrtllm final : public LiteralScheduler {
   LiteralTrtllm(const SchedulerLimits& limits, const std::vector<Request>& requests, bool evicts)
       : LiteralScheduler(limits, requests), evicts_(evicts) {
     late_ = true;
+    drafts_from_hits_ = false;
   }
 
   Scheduler::Step next() override {
@@ -21,24 +22,26 @@ class LiteralTrtllm final : public LiteralScheduler {
     // Who runs goes on. Where the next block lacks, the last one is paused; all its blocks are free.
     for (std::size_t i = 0; i < running_.size(); ++i) {
       const int id = running_[i].id;
-      long long n = static_cast<long long>(running_[i].tokens.size()) - running_[i].computed;
+      const long long known = static_cast<long long>(running_[i].tokens.size());
+      long long n = known + running_[i].guesses - running_[i].computed;
       if (limits_.long_prompt > 0) n = std::min<long long>(n, limits_.long_prompt);
       n = std::min<long long>(n, limits_.max_batched_tokens - tokens);
       if (limits_.context > 0) n = std::min<long long>(n, limits_.context - 1 - running_[i].computed);
       if (n <= 0) continue;
       bool paused_itself = false;
-      while (!allocate(running_[i], n, {})) {
+      // Guesses behind a sequence's end are kept nowhere.
+      while (!allocate(running_[i], n, {}, std::min(0LL, running_[i].most - 1 - running_[i].computed - n))) {
         Sequence last = running_.back();
         running_.pop_back();
         free(last);
-        last.computed = 0;
+        last.computed = last.guesses = 0;
         waiting_.push_front(last);
         out.preempted.push_back(last.id);
         if (last.id == id) paused_itself = true;
         if (paused_itself) break;
       }
       if (paused_itself) break;
-      share(out, running_[i], n);
+      share(out, running_[i], n, known);
       tokens += n;
     }
     if (!out.preempted.empty()) return out;
@@ -103,14 +106,21 @@ class LiteralSglang final : public LiteralScheduler {
   }
 
   Scheduler::Step next() override {
-    Scheduler::Step out;
-    if (prefill(out)) return out;
-    if (running_.empty())
-      ratio_ = 0.7;
-    else
-      decode(out);
-    return out;
+    for (long long passed = 0; passed < limits_.stages; ++passed) {
+      if (computing_.count(turn_) > 0) break;
+      Scheduler::Step out;
+      out.turn = static_cast<std::size_t>(turn_);
+      if (!prefill(out)) decode(out);
+      const int turn = turn_;
+      turn_ = turn_ + 1 == limits_.stages ? 0 : turn_ + 1;
+      if (out.shares.empty() && out.preempted.empty()) continue;
+      if (!out.shares.empty()) computing_.insert(turn);
+      return out;
+    }
+    return {};
   }
+
+  void computed(const Scheduler::Step& step) override { computing_.erase(static_cast<int>(step.turn)); }
 
  private:
   long long page() const { return limits_.block_tokens; }
@@ -119,23 +129,34 @@ class LiteralSglang final : public LiteralScheduler {
     return std::min<long long>(s.most - static_cast<long long>(s.tokens.size()), 4096);
   }
 
+  std::vector<Sequence*> of_turn() {
+    std::vector<Sequence*> out;
+    for (Sequence& s : running_)
+      if (s.turn == turn_ && s.id != chunked_) out.push_back(&s);
+    return out;
+  }
+
   bool prefill(Scheduler::Step& out) {
     double remaining = static_cast<double>(queue_.size()) * static_cast<double>(page());
-    for (const Sequence& s : running_)
-      if (s.id != chunked_) remaining -= static_cast<double>(new_tokens(s)) * ratio_;
+    for (const Sequence* s : of_turn()) remaining -= static_cast<double>(new_tokens(*s)) * ratio_;
+    long long places = std::max(1LL, static_cast<long long>(limits_.max_sequences / limits_.stages));
+    places -= static_cast<long long>(of_turn().size());
     long long chunk = limits_.max_batched_tokens;
     if (chunked_ >= 0) {
-      Sequence& s = running_.back();
+      Sequence& s =
+          *std::find_if(running_.begin(), running_.end(), [&](const Sequence& q) { return q.id == chunked_; });
+      publish(s, s.computed);
       const long long rest = static_cast<long long>(s.tokens.size()) - s.computed;
       const long long n = rest <= chunk ? rest : chunk / page() * page();
       if (!allocate(s, n, {})) return false;
       share(out, s, n);
+      s.turn = turn_;
+      --places;
       remaining -= static_cast<double>(ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
       chunk -= ceil(n);
       if (n == rest) chunked_ = -1;
     }
-    while (chunked_ < 0 && !waiting_.empty() && chunk > 0 && remaining > 0 &&
-           static_cast<long long>(running_.size()) < limits_.max_sequences) {
+    while (chunked_ < 0 && !waiting_.empty() && chunk > 0 && remaining > 0 && places > 0) {
       Sequence s = waiting_.front();
       const std::vector<int> hits = limits_.prefix_caching ? cached(s) : std::vector<int>();
       const long long hit = static_cast<long long>(hits.size()) * page();
@@ -149,52 +170,66 @@ class LiteralSglang final : public LiteralScheduler {
       if (n == 0) break;
       waiting_.pop_front();
       s.computed = static_cast<int>(hit);
+      s.turn = turn_;
       allocate(s, n, hits);
       remaining -= static_cast<double>(locked + ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
       chunk -= ceil(n);
       running_.push_back(s);
+      --places;
       share(out, running_.back(), n);
       if (n < rest) chunked_ = s.id;
     }
     return !out.shares.empty();
   }
 
+  // Pages for the next tokens, guesses among them; of several, as many as drafts may take.
+  bool room(const std::vector<Sequence*>& all) const {
+    long long begin = 0, needed = 0;
+    for (const Sequence* s : all) {
+      const long long known = static_cast<long long>(s->tokens.size()), held = static_cast<long long>(s->blocks.size());
+      if (known > held * page()) ++begin;
+      needed += std::max(0LL, ceil(known + s->guesses) / page() - held);
+    }
+    const long long free = static_cast<long long>(queue_.size());
+    return needed <= free && (all.size() == 1 || begin * (2 * limits_.drafted + 1) <= free);
+  }
+
   void decode(Scheduler::Step& out) {
+    if (running_.empty()) ratio_ = 0.7;
+    if (of_turn().empty()) return;
     for (;;) {
-      std::size_t pages = 0;
-      for (const Sequence& s : running_)
-        if (static_cast<long long>(s.tokens.size()) > static_cast<long long>(s.blocks.size()) * page()) ++pages;
-      if (pages <= queue_.size() || running_.size() == 1) break;
+      const std::vector<Sequence*> all = of_turn();
+      if (all.empty() || room(all) || (limits_.stages == 1 && all.size() == 1)) break;
       // The most produced first, then the shortest prompts; the last one of that order goes.
       std::vector<std::size_t> order;
-      for (std::size_t i = 0; i < running_.size(); ++i) order.push_back(i);
+      for (std::size_t i = 0; i < all.size(); ++i) order.push_back(i);
       std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const auto produced = [&](std::size_t i) {
-          return static_cast<int>(running_[i].tokens.size()) - running_[i].prompt;
-        };
-        return std::pair(produced(a), -running_[a].prompt) > std::pair(produced(b), -running_[b].prompt);
+        const auto produced = [&](std::size_t i) { return static_cast<int>(all[i]->tokens.size()) - all[i]->prompt; };
+        return std::pair(produced(a), -all[a]->prompt) > std::pair(produced(b), -all[b]->prompt);
       });
-      Sequence last = running_[order.back()];
-      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(order.back()));
+      Sequence last = *all[order.back()];
+      std::erase_if(running_, [&](const Sequence& q) { return q.id == last.id; });
       // What it produced, and what of its prompt is its own, is not found again.
       forget(last);
       free(last);
-      last.computed = 0;
+      last.computed = last.guesses = 0;
       waiting_.push_back(last);
       out.preempted.push_back(last.id);
     }
+    const std::vector<Sequence*> all = of_turn();
     if (out.preempted.empty()) {
       ratio_ = std::max(ratio_ - (0.7 - 0.098) / 600, 0.098);
     } else {
       long long produced = 0, most = 0;
-      for (const Sequence& s : running_)
-        produced += static_cast<long long>(s.tokens.size()) - s.prompt, most += s.most - s.prompt;
-      ratio_ = std::min(1.0, static_cast<double>(produced + 20 * static_cast<long long>(running_.size())) /
-                                 static_cast<double>(most + 1));
+      for (const Sequence* s : all)
+        produced += static_cast<long long>(s->tokens.size()) - s->prompt, most += s->most - s->prompt;
+      ratio_ = std::min(
+          1.0, static_cast<double>(produced + 20 * static_cast<long long>(all.size())) / static_cast<double>(most + 1));
     }
-    for (Sequence& s : running_) {
-      allocate(s, 1, {});
-      share(out, s, 1);
+    for (Sequence* s : all) {
+      const long long known = static_cast<long long>(s->tokens.size());
+      allocate(*s, 1 + s->guesses, {});
+      share(out, *s, 1 + s->guesses, known);
     }
   }
 
@@ -210,7 +245,8 @@ class LiteralSglang final : public LiteralScheduler {
   }
 
   double ratio_ = 0.7;
-  int chunked_ = -1;
+  int chunked_ = -1, turn_ = 0;
+  std::set<int> computing_;  // turns
   long long locked_ = 0;
 };
 

@@ -21,6 +21,11 @@ class LiteralScheduler {
     std::vector<std::string> tokens;  // known; a token's name is its content
     int prompt = 0, most = 0;
     int computed = 0;
+    int guesses = 0;  // behind the known tokens
+    int turn = 0;
+    int stored = 0;       // blocks that were offered to the host
+    bool loaded = false;  // from the host
+    bool ended = false;   // while it was loaded
     std::vector<int> blocks;
   };
 
@@ -30,6 +35,7 @@ class LiteralScheduler {
   }
   virtual ~LiteralScheduler() = default;
   virtual Scheduler::Step next() = 0;
+  virtual void computed(const Scheduler::Step& /*step*/) {}
 
   void add(int id) {
     const Request& r = requests_[static_cast<std::size_t>(id)];
@@ -52,23 +58,38 @@ class LiteralScheduler {
   // Which sequences had a token of a step, and how many they have.
   std::vector<std::pair<int, int>> complete(const Scheduler::Step& step) {
     std::vector<std::pair<int, int>> out;
+    computed(step);
     for (const Scheduler::Share& share : step.shares) {
       const auto is = [&](const Sequence& q) { return q.id == share.request; };
       const auto running = std::find_if(running_.begin(), running_.end(), is);
-      const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is);
-      if (running == running_.end() && waiting == waiting_.end()) continue;  // it ended with an earlier step
-      Sequence& s = running != running_.end() ? *running : *waiting;
-      const int end = share.context + share.tokens;
+      std::list<Sequence>& others = std::any_of(loading_.begin(), loading_.end(), is) ? loading_ : waiting_;
+      const auto other = std::find_if(others.begin(), others.end(), is);
+      if (running == running_.end() && (other == others.end() || other->ended)) continue;  // with an earlier step
+      Sequence& s = running != running_.end() ? *running : *other;
+      const int end = share.context + share.tokens - share.guesses;
       if (late_ && running != running_.end()) publish(s, end);
+      if (running != running_.end())
+        for (; (s.stored + 1) * limits_.block_tokens <= end; ++s.stored)
+          offload(text(s, static_cast<std::size_t>(s.stored)));
       if (end != static_cast<int>(s.tokens.size())) continue;
-      s.tokens.push_back(own(s.id, static_cast<int>(s.tokens.size())));
+      const int right = accepted(limits_, s.id, end, share.guesses);
+      for (int i = 0; i <= right && static_cast<int>(s.tokens.size()) < s.most; ++i)
+        s.tokens.push_back(own(s.id, static_cast<int>(s.tokens.size())));
+      if (running != running_.end()) {
+        s.computed -= share.guesses - right;
+        if (late_ && share.guesses > 0) cut(s);
+        s.guesses = static_cast<int>(limits_.drafted);
+      }
       out.emplace_back(s.id, static_cast<int>(s.tokens.size()) - s.prompt);
       if (static_cast<int>(s.tokens.size()) < s.most) continue;
       if (running != running_.end()) {
         free(s);
         running_.erase(running);
+      } else if (&others == &loading_) {
+        s.ended = true;
       } else {
-        waiting_.erase(waiting);
+        free(s);
+        waiting_.erase(other);
       }
     }
     return out;
@@ -79,17 +100,34 @@ class LiteralScheduler {
     std::vector<int> held(references_.size(), 0);
     for (const Sequence& s : running_)
       for (const int b : s.blocks) ++held[static_cast<std::size_t>(b)];
+    for (const std::list<Sequence>* others : {&waiting_, &loading_})
+      for (const Sequence& s : *others)
+        for (const int b : s.blocks) ++held[static_cast<std::size_t>(b)];
     std::size_t none = 0;
     for (const int h : held) none += h == 0 ? 1 : 0;
     return held == references_ && none == queue_.size();
   }
   std::size_t free_blocks() const { return queue_.size(); }
 
+  // What it waited for came from the host.
+  void fetched(int id) {
+    const auto s = std::find_if(loading_.begin(), loading_.end(), [&](const Sequence& q) { return q.id == id; });
+    if (s->ended) {
+      free(*s);
+      loading_.erase(s);
+      return;
+    }
+    publish(*s, s->computed);
+    s->loaded = true;
+    waiting_.splice(waiting_.begin(), loading_, s);
+  }
+
  protected:
   static std::string own(int id, int place) { return "r" + std::to_string(id) + "." + std::to_string(place); }
 
-  void share(Scheduler::Step& out, Sequence& s, long long n) {
-    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed});
+  void share(Scheduler::Step& out, Sequence& s, long long n, long long known = 1LL << 40) {
+    const long long guesses = std::max(0LL, s.computed + n - known);
+    out.shares.push_back({s.id, static_cast<std::int32_t>(n), s.computed, static_cast<std::int32_t>(guesses)});
     s.computed += static_cast<int>(n);
   }
 
@@ -101,6 +139,14 @@ class LiteralScheduler {
     return out;
   }
 
+  // Blocks without a computed token go.
+  void cut(Sequence& s) {
+    while ((static_cast<long long>(s.blocks.size()) - 1) * limits_.block_tokens >= s.computed) {
+      if (--references_[static_cast<std::size_t>(s.blocks.back())] == 0) queue_.push_back(s.blocks.back());
+      s.blocks.pop_back();
+    }
+  }
+
   std::vector<int> cached(const Sequence& s) const {
     std::vector<int> out;
     const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
@@ -109,11 +155,19 @@ class LiteralScheduler {
       if (found == table_.end()) break;
       out.push_back(found->second.front());
     }
+    if (drafts_from_hits_ && limits_.drafted > 0 && !out.empty()) out.pop_back();
     return out;
   }
 
-  bool allocate(Sequence& s, long long n, const std::vector<int>& hits) {
-    const long long wanted = (s.computed + n + limits_.block_tokens - 1) / limits_.block_tokens;
+  void offload(const std::string& block) {
+    if (limits_.host_blocks == 0 || std::find(host_.begin(), host_.end(), block) != host_.end()) return;
+    if (static_cast<long long>(host_.size()) == limits_.host_blocks) host_.pop_front();
+    host_.push_back(block);
+  }
+
+  // `room`: for tokens behind them.
+  bool allocate(Sequence& s, long long n, const std::vector<int>& hits, long long room = 0, bool known = true) {
+    const long long wanted = (s.computed + n + room + limits_.block_tokens - 1) / limits_.block_tokens;
     long long fresh = wanted - static_cast<long long>(s.blocks.size()) - static_cast<long long>(hits.size());
     fresh = std::max<long long>(fresh, 0);
     long long taken = fresh;
@@ -135,7 +189,7 @@ class LiteralScheduler {
       references_[static_cast<std::size_t>(b)] = 1;
       s.blocks.push_back(b);
     }
-    if (!late_) publish(s, static_cast<int>(std::min<long long>(s.computed + n, s.tokens.size())));
+    if (!late_ && known) publish(s, static_cast<int>(std::min<long long>(s.computed + n, s.tokens.size())));
     return true;
   }
 
@@ -159,8 +213,10 @@ class LiteralScheduler {
 
   const SchedulerLimits limits_;
   const std::vector<Request>& requests_;
-  bool late_ = false;  // contents are found once they are computed
-  std::list<Sequence> waiting_;
+  bool late_ = false;             // contents are found once they are computed
+  bool drafts_from_hits_ = true;  // guesses need the states of the last block that is found
+  std::list<Sequence> waiting_, loading_;
+  std::list<std::string> host_;  // from the one that was used longest ago
   std::vector<Sequence> running_;
   std::list<int> queue_;  // free blocks
   std::vector<int> references_;
@@ -169,6 +225,21 @@ class LiteralScheduler {
 };
 
 class LiteralVllm final : public LiteralScheduler {
+ private:
+  // Where the engine would stand still: who has copies and cannot go on returns its blocks.
+  bool give_way(bool runs) {
+    if (!runs && !running_.empty()) return false;
+    for (auto s = waiting_.rbegin(); s != waiting_.rend(); ++s) {
+      if (!runs && &*s == &waiting_.front()) return false;
+      if (!s->loaded) continue;
+      free(*s);
+      s->loaded = false;
+      s->computed = 0;
+      return true;
+    }
+    return false;
+  }
+
  public:
   using LiteralScheduler::LiteralScheduler;
   Scheduler::Step next() override {
@@ -178,7 +249,8 @@ class LiteralVllm final : public LiteralScheduler {
     bool stopped = false;
     while (index < running_.size() && budget > 0 && !stopped) {
       const int id = running_[index].id;
-      long long n = static_cast<long long>(running_[index].tokens.size()) - running_[index].computed;
+      const long long known = static_cast<long long>(running_[index].tokens.size());
+      long long n = known + running_[index].guesses - running_[index].computed;
       if (limits_.long_prompt > 0 && n > limits_.long_prompt) n = limits_.long_prompt;
       n = std::min(n, budget);
       if (limits_.context > 0) n = std::min<long long>(n, limits_.context - 1 - running_[index].computed);
@@ -187,11 +259,14 @@ class LiteralVllm final : public LiteralScheduler {
         continue;
       }
       for (;;) {
-        if (allocate(running_[index], n, {})) break;
+        long long room = limits_.drafted;
+        if (limits_.context > 0) room = std::min<long long>(room, limits_.context - running_[index].computed - n);
+        if (allocate(running_[index], n, {}, room)) break;
+        if (running_.size() == 1 && give_way(true)) continue;
         Sequence victim = running_.back();
         running_.pop_back();
         free(victim);
-        victim.computed = 0;
+        victim.computed = victim.guesses = 0;
         out.preempted.push_back(victim.id);
         waiting_.push_front(victim);
         if (victim.id == id) {
@@ -200,24 +275,53 @@ class LiteralVllm final : public LiteralScheduler {
         }
       }
       if (stopped) break;
-      share(out, running_[index], n);
+      share(out, running_[index], n, known);
       budget -= n;
       ++index;
     }
     if (!out.preempted.empty()) return out;
     while (!waiting_.empty() && budget > 0 && static_cast<long long>(running_.size()) < limits_.max_sequences) {
       Sequence& s = waiting_.front();
-      std::vector<int> hits = limits_.prefix_caching ? cached(s) : std::vector<int>();
-      const long long hit = static_cast<long long>(hits.size()) * limits_.block_tokens;
+      std::vector<int> hits = limits_.prefix_caching && !s.loaded ? cached(s) : std::vector<int>();
+      const long long hit = s.loaded ? s.computed : static_cast<long long>(hits.size()) * limits_.block_tokens;
+      std::vector<std::list<std::string>::iterator> copies;
+      for (auto b = static_cast<std::size_t>(hit / limits_.block_tokens); !s.loaded && limits_.host_blocks > 0; ++b) {
+        if (static_cast<long long>(b + 1) * limits_.block_tokens > static_cast<long long>(s.tokens.size()) - 1) break;
+        const auto copy = std::find(host_.begin(), host_.end(), text(s, b));
+        if (copy == host_.end()) break;
+        copies.push_back(copy);
+      }
+      if (!copies.empty()) {
+        const long long more = static_cast<long long>(copies.size()) * limits_.block_tokens;
+        s.computed = static_cast<int>(hit);
+        // One block stays free for each that runs.
+        long long taken = static_cast<long long>(copies.size() + running_.size());
+        for (const int b : hits) taken += references_[static_cast<std::size_t>(b)] == 0 ? 1 : 0;
+        if (taken > static_cast<long long>(queue_.size()) || !allocate(s, more, hits, 0, false)) {
+          s.computed = 0;
+          if (give_way(false)) continue;
+          break;
+        }
+        std::reverse(copies.begin(), copies.end());
+        for (const auto& copy : copies) host_.splice(host_.end(), host_, copy);
+        out.fetching.push_back({s.id, static_cast<std::int32_t>(more), s.computed});
+        s.computed += static_cast<int>(more);
+        s.stored = 0;
+        loading_.splice(loading_.end(), waiting_, waiting_.begin());
+        continue;
+      }
       long long n = static_cast<long long>(s.tokens.size()) - hit;
       if (limits_.long_prompt > 0 && n > limits_.long_prompt) n = limits_.long_prompt;
       if (!limits_.chunked && n > budget) break;
       n = std::min(n, budget);
       s.computed = static_cast<int>(hit);
       if (!allocate(s, n, hits)) {
-        s.computed = 0;
+        if (!s.loaded) s.computed = 0;
+        if (give_way(false)) continue;
         break;
       }
+      if (!s.loaded) s.stored = 0;
+      s.loaded = false;
       running_.push_back(s);
       waiting_.pop_front();
       share(out, running_.back(), n);

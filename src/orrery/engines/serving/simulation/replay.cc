@@ -4,7 +4,8 @@
 // behind the one before. Time is a whole number of nanoseconds. Events: a request arrives, and goes to a group, whose
 // replica begins a step if it can; a step ends, its tokens are there, and the next one begins at once; keys and values
 // arrive. Of events at one time, arrivals come first, then keys and values, then replicas in order, so that equal
-// questions have equal answers. A request that arrives during a step is first looked at when that ends.
+// questions have equal answers. A request that arrives during a step is first looked at when that ends, or, where the
+// engine has by then scheduled the next one, when that does.
 //
 // With two pools, a prompt is read by the first, which has its first token; a group of the second one gives it blocks,
 // then its keys and values come, read by the second pool from the first, which holds its blocks until then. The client
@@ -40,6 +41,7 @@ constexpr double kPrefixShare = 0.5;
 // A step of a replica, under way: of each group.
 struct Flight {
   std::int64_t ends = kNever;
+  std::size_t record = 0;  // in the timeline
   std::vector<Scheduler::Step> steps;
 };
 
@@ -57,6 +59,7 @@ struct Replica {
   std::int64_t done = 0;  // steps
   std::deque<Flight> flights;
   std::vector<std::int64_t> stages;  // when each is free
+  std::vector<std::int64_t> links;   // the same of each group's to the host
 
   std::int64_t ends() const { return flights.empty() ? kNever : flights.front().ends; }
 };
@@ -138,6 +141,7 @@ class Run {
       Replica& one = replicas_.emplace_back();
       one.steps = &steps;
       one.stages.resize(static_cast<std::size_t>(d.pp));
+      one.links.resize(static_cast<std::size_t>(d.dp));
       for (Count g = 0; g < d.dp; ++g) one.groups.emplace_back(limits, requests);
     }
     for (std::size_t g = 0; g < static_cast<std::size_t>(d.dp); ++g)
@@ -150,7 +154,11 @@ class Run {
 
   Place route(const std::vector<Place>& places, std::int32_t request, std::size_t turn) {
     if (options_.router == Router::kRoundRobin) return places[turn % places.size()];
-    const auto load = [&](const Place& place) { return at(place).load(); };
+    const auto load = [&](const Place& place) {
+      const std::deque<Late>& late = replicas_[place.replica].late;
+      return at(place).load() +
+             std::count_if(late.begin(), late.end(), [&](const Late& one) { return one.group == place.group; });
+    };
     const Place least = *std::min_element(places.begin(), places.end(),
                                           [&](const Place& a, const Place& b) { return load(a) < load(b); });
     if (options_.router == Router::kLeastLoad) return least;
@@ -170,8 +178,11 @@ class Run {
     const Place to = route(first_, request, next_);
     if (!read_at_.empty()) read_at_[next_] = to;
     Replica& replica = replicas_[to.replica];
-    const Count steps = replica.stages.size() == 1 ? rules(replica.steps->deployment().engine).late_steps : 0;
-    if (late && steps > 0)
+    // What comes while a step runs finds the next one scheduled, where the engine does so ahead; of several stages,
+    // steps are under way in any case.
+    const Deployment& d = replica.steps->deployment();
+    const Count steps = d.pp > 1 ? 0 : late ? d.late_steps() : replica.flights.empty() ? 0 : 1 + d.steps_ahead();
+    if (steps > 0)
       replica.late.push_back({replica.done + steps, request, to.group});
     else
       at(to).add(request);
@@ -206,7 +217,7 @@ class Run {
       record.decodes += static_cast<std::int32_t>(work.decodes);
       for (const std::int32_t request : step.preempted) ++out_.requests[static_cast<std::size_t>(request)].preemptions;
       for (const Scheduler::Share& share : step.fetching)
-        transfers_.push({now_ + nanoseconds(options_.handover->seconds(share.tokens)), share.request, {number, g}});
+        transfers_.push({arrival_of(share, replica.links[g]), share.request, {number, g}});
       out_.preemptions += static_cast<std::int64_t>(step.preempted.size());
       const Count held = blocks_[number] - group.free_blocks();
       out_.most_blocks = std::max(out_.most_blocks, held);
@@ -224,6 +235,7 @@ class Run {
     ++out_.steps;
     if (options_.timeline) {
       record.begin = now_, record.end = time, record.engine = static_cast<std::int32_t>(number);
+      flight.record = out_.timeline.size();
       out_.timeline.push_back(record);
     }
     replica.flights.push_back(std::move(flight));
@@ -236,6 +248,12 @@ class Run {
                                                              [](const Scheduler& group) { return group.idle(); });
     for (; !replica.late.empty() && (idle || replica.late.front().steps <= replica.done); replica.late.pop_front())
       replica.groups[replica.late.front().group].add(replica.late.front().request);
+  }
+
+  // Of keys and values: copies from the host come one after the other.
+  std::int64_t arrival_of(const Scheduler::Share& share, std::int64_t& link) const {
+    if (options_.handover != nullptr) return now_ + nanoseconds(options_.handover->seconds(share.tokens));
+    return link = std::max(now_, link) + nanoseconds(options_.load_seconds_per_token * share.tokens);
   }
 
   static std::int64_t nanoseconds(double seconds) { return base::saturated(seconds * 1e9 + 0.5); }
@@ -267,7 +285,7 @@ class Run {
   void fetch() {
     const Transfer done = transfers_.top();
     transfers_.pop();
-    at(read_at_[static_cast<std::size_t>(done.request)]).release(done.request);
+    if (!read_at_.empty()) at(read_at_[static_cast<std::size_t>(done.request)]).release(done.request);
     at(done.to).fetched(done.request);
   }
 
@@ -277,7 +295,8 @@ class Run {
     ++replica.done;
     const bool reads = options_.handover != nullptr && replica.steps != &options_.handover->steps;
     Count ended = 0;
-    for (std::size_t g = 0; g < replica.groups.size(); ++g)
+    for (std::size_t g = 0; g < replica.groups.size(); ++g) {
+      const Count before = replica.groups[g].accepted_guesses();
       replica.groups[g].complete(flight.steps[g], [&](std::int32_t request, std::int32_t, bool last) {
         const auto r = static_cast<std::size_t>(request);
         if (reads && requests_[r].output > 1) {
@@ -292,6 +311,10 @@ class Run {
         served.end = now_;
         ++ended;
       });
+      if (options_.timeline)
+        out_.timeline[flight.record].accepted +=
+            static_cast<std::int32_t>(replica.groups[g].accepted_guesses() - before);
+    }
     if (options_.users > 0)
       for (; ended > 0; --ended) arrive(now_, true);
   }
@@ -333,9 +356,10 @@ class Run {
     out_.seconds = static_cast<double>(last - begun) * 1e-9;
     out_.output_tokens_per_s = tokens / out_.seconds;
     out_.busy = static_cast<double>(busy_) * 1e-9 / (out_.seconds * static_cast<double>(replicas_.size()));
-    Count hits = 0;
-    for (const Place& place : first_) hits += at(place).hit_tokens();
+    Count hits = 0, loaded = 0;
+    for (const Place& place : first_) hits += at(place).hit_tokens(), loaded += at(place).loaded_tokens();
     out_.hit_share = static_cast<double>(hits) / prompts;
+    out_.loaded_share = static_cast<double>(loaded) / prompts;
     for (std::vector<double>* all : {&first, &between, &whole}) std::sort(all->begin(), all->end());
     out_.ttft_p50 = percentile(first, 0.5);
     out_.ttft_p99 = percentile(first, 0.99);
@@ -362,29 +386,30 @@ class Run {
 
 void check(const Deployment& d, const SchedulerLimits& limits, const std::vector<Request>& requests,
            base::Diagnostics& found) {
-  if (d.engine == Engine::kSglang && d.pp > 1)
-    found.error("O2075", fmt::format("the simulation does not know sglang's pipelines: pp = {}", d.pp))
+  if (d.drafted > 0 && d.pp > 1)
+    found.error("O2075", fmt::format("the simulation does not know guesses in pipelines: pp = {}", d.pp))
         .hint("leave `--simulate` out, or take `--pp 1`");
-  if (d.drafted > 0)
-    found.error("O2075", "the simulation does not know guesses: a sequence adds one token in a step")
-        .hint("leave `--speculate` or `--simulate` out");
   if (limits.blocks > std::numeric_limits<std::int32_t>::max() / 2)
     found.error("O2075", fmt::format("{} blocks are more than the simulation counts", limits.blocks));
   std::int64_t before = 0;
   for (std::size_t r = 0; r < requests.size(); ++r) {
     const Request& request = requests[r];
     const Count length = Count{request.prompt} + request.output;
+    // vLLM has blocks for guesses, and for those behind them; SGLang for the former.
+    const Count guesses = limits.schedule == Schedule::kVllm     ? 2 * limits.drafted
+                          : limits.schedule == Schedule::kSglang ? limits.drafted
+                                                                 : 0;
     if (request.prompt < 1 || request.output < 1)
       found.error("O2075", fmt::format("request {} has {} and {} tokens; each needs at least one", r + 1,
                                        request.prompt, request.output));
-    else if (base::ceil_divide(length - 1, limits.block_tokens) > limits.blocks)
-      found.error("O2075", fmt::format("request {} needs {} blocks for its {} tokens, but there are {}", r + 1,
-                                       base::ceil_divide(length - 1, limits.block_tokens), length, limits.blocks));
+    else if (const Count needs = base::ceil_divide(length - 1 + guesses, limits.block_tokens); needs > limits.blocks)
+      found.error("O2075", fmt::format("request {} needs {} blocks for its {} tokens, but there are {}", r + 1, needs,
+                                       length, limits.blocks));
     else if (limits.context > 0 && length > limits.context)
       found.error("O2075",
                   fmt::format("request {} has {} tokens, but sequences at most {}", r + 1, length, limits.context));
     else if (limits.schedule == Schedule::kSglang &&
-             length + limits.block_tokens >= limits.blocks * limits.block_tokens)
+             length + guesses + limits.block_tokens >= limits.blocks * limits.block_tokens)
       found.error("O2075", fmt::format("request {} has {} tokens, but sglang admits none of {} or more here", r + 1,
                                        length, (limits.blocks - 1) * limits.block_tokens));
     else if (!limits.chunked && limits.schedule != Schedule::kNoEvict && length - 1 > limits.max_batched_tokens)
@@ -413,6 +438,8 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
   out.max_sequences = d.max_sequences;
   out.max_batched_tokens = d.max_batched_tokens;
   out.context = d.context;
+  out.drafted = d.drafted;
+  out.acceptance = d.acceptance;
   switch (d.engine) {
     case Engine::kVllm:
       break;
@@ -424,9 +451,18 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
       break;
     case Engine::kSglang:
       out.schedule = Schedule::kSglang;
+      out.stages = d.pp;
       break;
   }
   return out;
+}
+
+double add_host_memory(double bytes, const KvMemory& memory, const machine::Accelerator& accelerator,
+                       SchedulerLimits& limits) {
+  // Where layers keep different tokens, the limits' blocks are others.
+  const double block = memory.block_bytes * static_cast<double>(memory.blocks) / static_cast<double>(limits.blocks);
+  limits.host_blocks = base::saturated(std::floor(bytes / block));
+  return block / static_cast<double>(limits.block_tokens) / accelerator.host_rate();
 }
 
 Simulation simulate(const StepModel& steps, const SchedulerLimits& limits, const std::vector<Request>& requests,

@@ -39,7 +39,8 @@ struct SimulatedStep {
   std::int64_t begin = 0, end = 0;  // nanoseconds
   std::int32_t engine = 0;          // replicas, those that read prompts first
   std::int32_t prompt_tokens = 0, decodes = 0, waiting = 0, running = 0;
-  base::Count blocks = 0;  // held
+  std::int32_t accepted = 0;  // guesses that were right: tokens beside one of each that decodes
+  base::Count blocks = 0;     // held
 };
 
 struct Simulation {
@@ -53,6 +54,7 @@ struct Simulation {
   std::int64_t steps = 0, preemptions = 0;
   double busy = 0;              // share of the time in which replicas run steps
   double hit_share = 0;         // of prompts' tokens, those found in caches, first admissions and later ones
+  double loaded_share = 0;      // the same, from the host's memory
   base::Count most_blocks = 0;  // at once, of a replica
 };
 
@@ -70,8 +72,14 @@ struct SimulationOptions {
   std::size_t skip_first = 0, skip_last = 0;
   bool timeline = false;
   const Handover* handover = nullptr;    // borrowed; nothing: replicas do both
+  double load_seconds_per_token = 0;     // of keys and values from the host's memory, of one pool
   const base::Budget* budget = nullptr;  // borrowed; ends it early
 };
+
+// What of a host's memory of so many bytes on each accelerator the limits' blocks are, and seconds in which a token's
+// keys and values come from it. One pool, of a system with a link to the host.
+double add_host_memory(double bytes, const KvMemory& memory, const machine::Accelerator& accelerator,
+                       SchedulerLimits& limits);
 
 // What the simulation does not know of a deployment, and requests that it cannot serve: O2075.
 void check(const Deployment& deployment, const SchedulerLimits& limits, const std::vector<Request>& requests,

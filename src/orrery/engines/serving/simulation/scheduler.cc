@@ -18,6 +18,12 @@
 // compute first; blocks are found after their step. GUARANTEED_NO_EVICT admits who has blocks to its end beside what
 // those that run need to theirs, so that none is preempted; MAX_UTILIZATION admits who fits now.
 //
+// Guesses, as EAGLE or MTP make them: each token that a sequence produced is followed by `drafted` guesses, which its
+// next step reads beside it, as far as the budget goes; a prompt that is not read to its end and a preempted sequence
+// have none. The step produces a token and one more for each guess that was right; computed are those alone. vLLM
+// allocates blocks for `drafted` tokens more, keeps them, and drops the last block of a prefix hit, whose states the
+// draft needs; TensorRT-LLM allocates none behind a sequence's end and frees those of wrong guesses.
+//
 // SGLang: prefill_first.cc. Requests that were read elsewhere (vLLM's connectors) have blocks before what is in them,
 // and take no budget until they have both.
 //
@@ -26,10 +32,24 @@
 
 #include <algorithm>
 
+#include "orrery/engines/serving/model/load.h"
+
 namespace orrery::serving {
 
+std::int32_t accepted(const SchedulerLimits& limits, std::int32_t request, std::int32_t known, std::int32_t guesses) {
+  base::SplitMix random(limits.seed ^ (static_cast<std::uint64_t>(request) << 32 | static_cast<std::uint64_t>(known)));
+  std::int32_t right = 0;
+  while (right < guesses && uniform(random) < limits.acceptance) ++right;
+  return right;
+}
+
 Scheduler::Scheduler(const SchedulerLimits& limits, const std::vector<Request>& requests)
-    : limits_(limits), requests_(requests), pool_(static_cast<std::int32_t>(limits.blocks)), states_(requests.size()) {}
+    : limits_(limits),
+      requests_(requests),
+      pool_(static_cast<std::int32_t>(limits.blocks)),
+      states_(requests.size()),
+      under_way_(static_cast<std::size_t>(limits.stages)),
+      host_(limits.host_blocks) {}
 
 void Scheduler::add(std::int32_t request) {
   State& s = state(request);
@@ -48,8 +68,13 @@ void Scheduler::add_read(std::int32_t request) {
 // It has its blocks, and goes on before those that have none.
 void Scheduler::fetched(std::int32_t request) {
   --fetching_;
-  state(request).waits = true;
+  State& s = state(request);
+  if (s.ended) return release(request);
+  s.waits = true;
   waiting_.push_front(request);
+  if (!s.loading) return;
+  s.loading = false, s.loaded = true;
+  fill(request, s.computed);
 }
 
 // Contents of the prompt may be others', too; everything else is the request's own.
@@ -62,7 +87,9 @@ BlockKey Scheduler::key(std::int32_t request, std::int32_t block) const {
     if (place < r.contents.size())
       return kSharedKey | (r.contents[place] * static_cast<BlockKey>(each) + static_cast<BlockKey>(block % each));
   }
-  return (static_cast<BlockKey>(request) + 1) << 32 | static_cast<BlockKey>(block);
+  const BlockKey own = (static_cast<BlockKey>(request) + 1) << 32 | static_cast<BlockKey>(block);
+  // With guesses, a request may have two copies of a block, and is found by either.
+  return limits_.drafted > 0 && limits_.schedule == Schedule::kVllm ? kSharedKey | kOwnKey | own : own;
 }
 
 std::int32_t Scheduler::limited(base::Count tokens) const {
@@ -76,7 +103,7 @@ const Scheduler::Step& Scheduler::next() {
   step_.fetching.clear();
   budget_ = limits_.max_batched_tokens;
   if (limits_.schedule == Schedule::kSglang) {
-    if (!read_prompts()) decode();
+    take_turns();
     return step_;
   }
   run_on();
@@ -84,8 +111,8 @@ const Scheduler::Step& Scheduler::next() {
   return step_;
 }
 
-void Scheduler::take(std::int32_t request, std::int32_t tokens, base::Count hit) {
-  step_.shares.push_back({request, tokens, static_cast<std::int32_t>(hit)});
+void Scheduler::take(std::int32_t request, std::int32_t tokens, base::Count hit, std::int32_t guesses) {
+  step_.shares.push_back({request, tokens, static_cast<std::int32_t>(hit), guesses});
   state(request).computed = static_cast<std::int32_t>(hit) + tokens;
   budget_ -= tokens;
 }
@@ -94,29 +121,50 @@ void Scheduler::run_on() {
   for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
     const std::int32_t request = running_[i];
     State& s = state(request);
-    base::Count tokens = std::min<base::Count>(limited(s.known - s.computed), budget_);
+    base::Count tokens = std::min<base::Count>(limited(s.known + s.guesses - s.computed), budget_);
     if (limits_.context > 0) tokens = std::min<base::Count>(tokens, limits_.context - 1 - s.computed);
     if (tokens <= 0) continue;
     const auto n = static_cast<std::int32_t>(tokens);
     bool allocated = allocate(request, n);
     while (!allocated) {
+      if (running_.size() == 1 && give_way(0)) {
+        allocated = allocate(request, n);
+        continue;
+      }
       const std::int32_t last = running_.back();
       running_.pop_back();
       preempt(last);
       if (last == request) return;
       allocated = allocate(request, n);
     }
-    take(request, n, s.computed);
+    take(request, n, s.computed, std::max(0, s.computed + n - s.known));
   }
+}
+
+// All known tokens were in a step: there is one more, and one for each guess that was right.
+void Scheduler::go_on(const Share& share) {
+  State& s = state(share.request);
+  const std::int32_t right =
+      share.guesses == 0 ? 0
+                         : std::min(accepted(limits_, share.request, s.known, share.guesses), s.length - s.known - 1);
+  s.known += 1 + right;
+  accepted_guesses_ += right;
+  s.guesses = s.waits ? 0 : static_cast<std::int32_t>(limits_.drafted);
+  if (share.guesses == 0 || s.waits) return;
+  s.computed = share.context + 1 + right;
+  if (!late()) return;
+  const auto kept = static_cast<std::size_t>(base::ceil_divide(s.computed, limits_.block_tokens));
+  for (; s.blocks.size() > kept; s.blocks.pop_back()) pool_.release(s.blocks.back());
 }
 
 base::Count Scheduler::cached(std::int32_t request) const {
   std::vector<std::int32_t> hits;
-  return found(request, requests_[static_cast<std::size_t>(request)].prompt, hits);
+  return found(request, requests_[static_cast<std::size_t>(request)].prompt, hits, false);
 }
 
 // The blocks that have the beginning of a sequence's contents; how many tokens they are.
-std::int32_t Scheduler::found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits) const {
+std::int32_t Scheduler::found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits,
+                              bool admits) const {
   hits.clear();
   if (!limits_.prefix_caching) return 0;
   const State& s = state(request);
@@ -131,6 +179,8 @@ std::int32_t Scheduler::found(std::int32_t request, std::int32_t most, std::vect
     if (block < 0) break;
     hits.push_back(block);
   }
+  const bool drafts_need_it = limits_.schedule == Schedule::kVllm || limits_.schedule == Schedule::kSglang;
+  if (admits && limits_.drafted > 0 && drafts_need_it && !hits.empty()) hits.pop_back();
   return static_cast<std::int32_t>(static_cast<base::Count>(hits.size()) * limits_.block_tokens);
 }
 
@@ -162,9 +212,17 @@ void Scheduler::admit() {
   for (std::size_t place = 0; place < waiting_.size() && budget_ > 0;) {
     if (static_cast<base::Count>(running_.size()) >= limits_.max_sequences) return;
     const std::size_t before = waiting_.size();
-    if (!admit(place)) return;
+    if (!admit(place)) {
+      if (!running_.empty() || !give_way(place + 1)) return;
+      continue;
+    }
     if (waiting_.size() == before) ++place;  // it waits for what is computed now
   }
+}
+
+// Free blocks among those that have the beginning of a sequence.
+base::Count Scheduler::taken_with_hits() const {
+  return std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); });
 }
 
 // False: it must wait, and all behind it.
@@ -186,16 +244,16 @@ bool Scheduler::admit(std::size_t place) {
     take(request, s.known - s.computed, s.computed);
     return true;
   }
-  const std::int32_t hit = found(request, s.known - 1, hits_);
+  if (s.loaded) return go_on_loaded(place);
+  const std::int32_t hit = found(request, s.known - 1, hits_, true);
+  if (const std::int32_t more = offloaded(request, hit); more > 0) return load(place, hit, more);
   const std::int32_t rest = limited(s.known - hit);
   if (!limits_.chunked && rest > budget_ && !s.read) return false;
   if (late() && comes_soon(request, hit)) return true;
   const auto n = static_cast<std::int32_t>(std::min<base::Count>(rest, budget_));
   // Of a prompt that is cut, TensorRT-LLM has blocks at once.
   const std::int32_t held = late() || s.read ? s.known - hit - (s.read ? 1 : 0) : n;
-  const base::Count besides =
-      std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); }) -
-      static_cast<base::Count>(hits_.size());
+  const base::Count besides = taken_with_hits() - static_cast<base::Count>(hits_.size());
   if (base::ceil_divide(hit + base::Count{held}, limits_.block_tokens) + besides > pool_.free()) return false;
   if (limits_.schedule == Schedule::kNoEvict &&
       base::ceil_divide(base::Count{s.length} - 1, limits_.block_tokens) + besides + reserved() > pool_.free())
@@ -204,6 +262,7 @@ bool Scheduler::admit(std::size_t place) {
   s.blocks.reserve(static_cast<std::size_t>(base::ceil_divide(s.length, limits_.block_tokens)));
   s.blocks.assign(hits_.begin(), hits_.end());
   s.filled = static_cast<std::int32_t>(hits_.size());
+  s.stored = 0;
   s.computed = hit;
   hit_tokens_ += hit;
   allocate(request, held);
@@ -223,9 +282,16 @@ bool Scheduler::admit(std::size_t place) {
 bool Scheduler::allocate(std::int32_t request, std::int32_t tokens) {
   State& s = state(request);
   const base::Count after = s.computed + static_cast<base::Count>(tokens);
+  base::Count needed = after;
+  if (limits_.drafted > 0 && limits_.schedule == Schedule::kVllm && !s.waits) {
+    needed += limits_.drafted;
+    if (limits_.context > 0) needed = std::min(needed, limits_.context);
+  } else if (limits_.drafted > 0 && limits_.schedule != Schedule::kSglang) {
+    needed = std::min<base::Count>(needed, s.length - 1);
+  }
   const base::Count held = static_cast<base::Count>(s.blocks.size()) * limits_.block_tokens;
-  if (after > held) {
-    const base::Count more = base::ceil_divide(after - held, limits_.block_tokens);
+  if (needed > held) {
+    const base::Count more = base::ceil_divide(needed - held, limits_.block_tokens);
     if (more > pool_.free()) return false;
     for (base::Count i = 0; i < more; ++i) s.blocks.push_back(pool_.take());
   }
@@ -237,7 +303,7 @@ bool Scheduler::allocate(std::int32_t request, std::int32_t tokens) {
 // Full blocks of so many tokens can be found from now on.
 void Scheduler::fill(std::int32_t request, base::Count known) {
   State& s = state(request);
-  if (!limits_.prefix_caching || s.read || (late() && s.waits)) return;
+  if (!limits_.prefix_caching || s.read || s.loading || (late() && s.waits)) return;
   for (; (s.filled + base::Count{1}) * limits_.block_tokens <= known; ++s.filled)
     pool_.fill(s.blocks[static_cast<std::size_t>(s.filled)], key(request, s.filled));
 }
@@ -245,7 +311,7 @@ void Scheduler::fill(std::int32_t request, base::Count known) {
 void Scheduler::preempt(std::int32_t request) {
   State& s = state(request);
   for (std::size_t i = s.blocks.size(); i-- > 0;) pool_.release(s.blocks[i]);
-  s.computed = s.filled = 0;
+  s.computed = s.filled = s.guesses = 0;
   s.waits = true;
   waiting_.push_front(request);
   step_.preempted.push_back(request);
@@ -253,7 +319,8 @@ void Scheduler::preempt(std::int32_t request) {
 
 void Scheduler::end(std::int32_t request) {
   State& s = state(request);
-  if (s.waits) {  // it was preempted while its last token was under way
+  if (s.waits || s.loading) {  // it was preempted while its last token was under way
+    if (s.loaded) release(request);
     std::erase(waiting_, request);
     s.waits = false;
     s.ended = true;

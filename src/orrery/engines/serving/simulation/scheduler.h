@@ -8,6 +8,7 @@
 
 #include "orrery/base/numbers/count.h"
 #include "orrery/engines/serving/simulation/block_pool.h"
+#include "orrery/engines/serving/simulation/host_pool.h"
 #include "orrery/engines/serving/simulation/request.h"
 
 namespace orrery::serving {
@@ -29,7 +30,15 @@ struct SchedulerLimits {
   base::Count context = 0;      // the longest sequence; 0: no limit
   bool chunked = true;          // prompts may be cut where a step is full
   bool prefix_caching = true;
+  base::Count stages = 1;       // SGLang: each has sequences of its own, in turns
+  base::Count drafted = 0;      // tokens that are guessed of a sequence that decodes, as EAGLE does; stages: 1
+  double acceptance = 0;        // of a guess that follows accepted ones
+  std::uint64_t seed = 1;       // of what is accepted
+  base::Count host_blocks = 0;  // vLLM: copies of full blocks that the host's memory holds
 };
+
+// Of so many guesses behind the `known` tokens of a request, those that are right: the same whoever asks.
+std::int32_t accepted(const SchedulerLimits& limits, std::int32_t request, std::int32_t known, std::int32_t guesses);
 
 class Scheduler {
  public:
@@ -37,12 +46,14 @@ class Scheduler {
     std::int32_t request = 0;
     std::int32_t tokens = 0;   // that are computed in this step
     std::int32_t context = 0;  // that were before
+    std::int32_t guesses = 0;  // of the tokens, the last ones
     bool operator==(const Share&) const = default;
   };
   struct Step {
     std::vector<Share> shares;            // in order; none: nothing can run now
     std::vector<std::int32_t> preempted;  // in order; their blocks are free, they begin anew
     std::vector<Share> fetching;          // have blocks from now on, and wait for what comes into them
+    std::size_t turn = 0;                 // SGLang: whose of the stages it is
     bool empty() const { return shares.empty() && preempted.empty() && fetching.empty(); }
   };
 
@@ -65,12 +76,15 @@ class Scheduler {
     for (const Share& share : step.shares) {
       State& s = states_[static_cast<std::size_t>(share.request)];
       if (s.ended) continue;  // with an earlier step
-      if (late()) fill(share.request, share.context + share.tokens);
-      if (share.context + share.tokens < s.known) continue;
-      ++s.known;
+      const std::int32_t certain = share.context + share.tokens - share.guesses;
+      if (late()) fill(share.request, certain);
+      if (limits_.host_blocks > 0) store(share.request, certain);
+      if (certain < s.known) continue;
+      go_on(share);
       token(share.request, s.known - s.prompt, s.known == s.length);
       if (s.known == s.length) end(share.request);
     }
+    if (!step.shares.empty()) under_way_[step.turn] = false;
     drop_ended();
   }
   // Blocks of ended requests stay held until release().
@@ -81,7 +95,8 @@ class Scheduler {
   base::Count cached(std::int32_t request) const;
 
   bool decodes(const Share& share) const {
-    return share.tokens == 1 && share.context >= states_[static_cast<std::size_t>(share.request)].prompt;
+    return share.tokens == 1 + share.guesses &&
+           share.context >= states_[static_cast<std::size_t>(share.request)].prompt;
   }
   // Whether all of the prompt is computed with it.
   bool ends_prompt(const Share& share) const {
@@ -89,7 +104,9 @@ class Scheduler {
   }
 
   base::Count free_blocks() const { return pool_.free(); }
-  base::Count hit_tokens() const { return hit_tokens_; }  // that prefix caching saved, of all admissions
+  base::Count hit_tokens() const { return hit_tokens_; }        // that prefix caching saved, of all admissions
+  base::Count loaded_tokens() const { return loaded_tokens_; }  // the same, from the host's memory
+  base::Count accepted_guesses() const { return accepted_guesses_; }
 
  private:
   // SGLang's SGLANG_INIT_NEW_TOKEN_RATIO.
@@ -98,11 +115,15 @@ class Scheduler {
     std::int32_t known = 0;               // tokens, of the prompt and produced
     std::int32_t computed = 0;            // of them, those in blocks
     std::int32_t filled = 0;              // blocks whose contents are complete
+    std::int32_t guesses = 0;             // tokens behind the known ones that its next step may read
+    std::int32_t turn = 0;                // SGLang: of the stages
     std::int32_t prompt = 0, length = 0;  // as of Request, beside what is read with them
     bool ended = false;
-    bool waits = false;                // among waiting ones
-    bool read = false;                 // elsewhere, and not here yet
-    std::vector<std::int32_t> blocks;  // held; or, of a request that was preempted, those that it held
+    bool waits = false;                    // among waiting ones
+    bool read = false;                     // elsewhere, and not here yet
+    bool loading = false, loaded = false;  // from the host's memory; it is there, and the request waits
+    std::int32_t stored = 0;               // blocks that were offered to the host's memory
+    std::vector<std::int32_t> blocks;      // held; or, of a request that was preempted, those that it held
   };
 
   // Contents are found once they are computed, not from the step on in which they are scheduled.
@@ -112,16 +133,27 @@ class Scheduler {
   bool admit(std::size_t place);
   base::Count reserved() const;
   bool comes_soon(std::int32_t request, std::int32_t computed);
+  void take_turns();
   bool read_prompts();
   void decode();
+  void retract(std::int32_t request);
   std::int32_t to_retract() const;
-  void take(std::int32_t request, std::int32_t tokens, base::Count hit);
+  bool lacks_pages() const;
+  void go_on(const Share& share);
+  bool load(std::size_t place, std::int32_t hit, std::int32_t offloaded);
+  bool go_on_loaded(std::size_t place);
+  bool give_way(std::size_t first);
+  std::int32_t offloaded(std::int32_t request, std::int32_t hit) const;
+  void store(std::int32_t request, base::Count known);
+  base::Count taken_with_hits() const;
+  void take(std::int32_t request, std::int32_t tokens, base::Count hit, std::int32_t guesses = 0);
   bool allocate(std::int32_t request, std::int32_t tokens);
   void fill(std::int32_t request, base::Count known);
   void preempt(std::int32_t request);
   void end(std::int32_t request);
   void drop_ended();
-  std::int32_t found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits) const;
+  // `admits`: those that it is admitted with, which may be fewer.
+  std::int32_t found(std::int32_t request, std::int32_t most, std::vector<std::int32_t>& hits, bool admits) const;
   BlockKey key(std::int32_t request, std::int32_t block) const;
   std::int32_t limited(base::Count tokens) const;
   State& state(std::int32_t request) { return states_[static_cast<std::size_t>(request)]; }
@@ -142,6 +174,11 @@ class Scheduler {
   double output_share_ =
       kMostOutputShare;  // SGLang: of what running sequences may still produce, the part that admission leaves
   bool any_ended_ = false, keeps_ended_ = false;
+  std::size_t turn_ = 0;                // SGLang
+  std::vector<bool> under_way_;         // steps of the turns
+  std::vector<std::int32_t> decoding_;  // of the turn
+  HostPool host_;
+  base::Count accepted_guesses_ = 0, loaded_tokens_ = 0;
 };
 
 }  // namespace orrery::serving

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ struct Case {
 };
 
 // Small pools and short steps, so that all rules meet; prompts that share beginnings.
-Case random_case(std::uint64_t seed, Schedule schedule) {
+Case random_case(std::uint64_t seed, Schedule schedule, std::size_t stages, bool guesses, bool offloads) {
   base::SplitMix random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random.next() % n); };
   Case out;
@@ -56,6 +57,14 @@ Case random_case(std::uint64_t seed, Schedule schedule) {
     out.limits.chunked = true;
     out.limits.long_prompt = out.limits.context = 0;
     out.limits.blocks += 2;
+    out.limits.stages = static_cast<base::Count>(stages);
+  }
+  if (offloads) out.limits.host_blocks = 1 + below(60);
+  if (guesses) {
+    out.limits.drafted = 1 + below(5);
+    out.limits.acceptance = 0.25 * below(5);
+    out.limits.seed = seed;
+    out.limits.blocks += base::ceil_divide(2 * out.limits.drafted, out.limits.block_tokens);
   }
   return out;
 }
@@ -74,14 +83,19 @@ std::unique_ptr<LiteralScheduler> literal(const Case& c) {
 }
 
 // Both schedulers through a case, with so many steps under way at once; what differs first.
-void compare(std::uint64_t seed, Schedule schedule, std::size_t stages) {
-  const Case c = random_case(seed, schedule);
+void compare(std::uint64_t seed, Schedule schedule, std::size_t stages, bool guesses, bool offloads) {
+  const Case c = random_case(seed, schedule, stages, guesses, offloads);
   Scheduler fast(c.limits, c.requests);
   const std::unique_ptr<LiteralScheduler> slow = literal(c);
   std::size_t next = 0;
   std::deque<Scheduler::Step> under_way;
-  for (std::int64_t step = 0; next < c.requests.size() || !fast.idle(); ++step) {
+  std::multimap<std::int64_t, std::int32_t> loading;  // by the step before which it ends
+  for (std::int64_t step = 0; next < c.requests.size() || !fast.idle() || !loading.empty(); ++step) {
     ASSERT_LT(step, 100000) << seed;
+    for (; !loading.empty() && loading.begin()->first <= step; loading.erase(loading.begin())) {
+      fast.fetched(loading.begin()->second);
+      slow->fetched(loading.begin()->second);
+    }
     for (; next < c.requests.size() && c.comes[next] <= step; ++next) {
       fast.add(static_cast<std::int32_t>(next));
       slow->add(static_cast<int>(next));
@@ -90,15 +104,23 @@ void compare(std::uint64_t seed, Schedule schedule, std::size_t stages) {
     if (fast.idle()) continue;
     const Scheduler::Step expected = slow->next();
     const Scheduler::Step& got = fast.next();
-    ASSERT_EQ(got.shares, expected.shares) << seed << " step " << step;
+    ASSERT_EQ(got.shares, expected.shares) << static_cast<int>(schedule) << " " << seed << " step " << step;
     ASSERT_EQ(got.preempted, expected.preempted) << seed << " step " << step;
+    ASSERT_EQ(got.fetching, expected.fetching) << seed << " step " << step;
+    for (const Scheduler::Share& share : got.fetching)
+      loading.emplace(step + 1 + (share.request + share.context) % 4, share.request);
     base::Count tokens = 0;
     for (const Scheduler::Share& share : got.shares) tokens += share.tokens;
-    const base::Count decodes = schedule == Schedule::kSglang ? c.limits.max_sequences : 0;
+    const base::Count decodes =
+        schedule == Schedule::kSglang ? c.limits.max_sequences * (1 + c.limits.drafted) : base::Count{0};
     ASSERT_LE(tokens, std::max(c.limits.max_batched_tokens, decodes)) << seed;
-    ASSERT_LE(static_cast<base::Count>(got.shares.size()), c.limits.max_sequences) << seed;
+    // A prompt that goes on is taken by a turn that is full, too.
+    if (c.limits.stages == 1) {
+      ASSERT_LE(static_cast<base::Count>(got.shares.size()), c.limits.max_sequences) << seed;
+    }
     if (!got.shares.empty()) under_way.push_back(got);
-    if (under_way.size() == stages || (got.shares.empty() && got.preempted.empty())) {
+    const bool waits = under_way.empty() && !loading.empty();
+    if (!waits && (under_way.size() == stages || (got.shares.empty() && got.preempted.empty()))) {
       ASSERT_FALSE(under_way.empty()) << seed << ": nothing runs, and nothing will";
       std::vector<std::pair<int, int>> produced;
       fast.complete(under_way.front(),
@@ -112,11 +134,11 @@ void compare(std::uint64_t seed, Schedule schedule, std::size_t stages) {
   ASSERT_EQ(fast.free_blocks(), c.limits.blocks) << seed;
 }
 
-void compare_all(Schedule schedule, std::size_t stages) {
+void compare_all(Schedule schedule, std::size_t stages, bool guesses = false, bool offloads = false) {
   const char* more = std::getenv("ORRERY_TRACES");
   const std::uint64_t traces = more != nullptr ? std::strtoull(more, nullptr, 10) : 5000;
   for (std::uint64_t seed = 0; seed < traces && !testing::Test::HasFatalFailure(); ++seed)
-    compare(seed, schedule, stages);
+    compare(seed, schedule, stages, guesses, offloads);
 }
 
 TEST(Scheduler, IsTheLiteralReadingOfTheRulesOnRandomTraces) {
@@ -132,6 +154,20 @@ TEST(Scheduler, IsTheLiteralReadingOfTensorRtLlmsRules) {
 }
 TEST(Scheduler, IsTheLiteralReadingOfSglangsRules) {
   compare_all(Schedule::kSglang, 1);
+}
+TEST(Scheduler, IsTheLiteralReadingOfSglangsPipelines) {
+  compare_all(Schedule::kSglang, 2);
+  compare_all(Schedule::kSglang, 3);
+}
+TEST(Scheduler, IsTheLiteralReadingWithGuesses) {
+  for (const Schedule schedule : {Schedule::kVllm, Schedule::kNoEvict, Schedule::kMaxUtilization, Schedule::kSglang})
+    compare_all(schedule, 1, true);
+}
+
+TEST(Scheduler, IsTheLiteralReadingWithCopiesInTheHostsMemory) {
+  compare_all(Schedule::kVllm, 1, false, true);
+  compare_all(Schedule::kVllm, 2, false, true);
+  compare_all(Schedule::kVllm, 1, true, true);
 }
 
 TEST(Scheduler, ServesRunningSequencesBeforeWaitingOnes) {

@@ -114,7 +114,7 @@ const Family* described_family(std::string_view model_type) {
   for (const auto& [name, text] : family_texts()) {
     const std::vector<std::string> types = types_in(text);
     if (std::find(types.begin(), types.end(), model_type) == types.end()) continue;
-    const auto file = std::make_shared<const base::SourceFile>(std::string(name), std::string(text));
+    const auto file = std::make_shared<const base::SourceFile>(base::SourceFile{std::string(name), std::string(text)});
     for (const Family& family : families_of(file))
       if (family.model_type == model_type) return &family;
   }

@@ -57,6 +57,12 @@ class ConstraintTable {
   std::vector<LevelConstraints> levels;  // as Chip::storages
   std::vector<nest::Constraint> parallelism;
 
+  struct JointShare {
+    double fraction;
+    base::Location where;
+  };
+  std::optional<JointShare> joint;  // the least share in use of several fan-outs together
+
   // Each may meet what is there already. The v3 form forbids any repetition, v4 one that says something else (O0508,
   // O0509, both places shown); then the first stays.
   // Two permutations say the same when they agree on the loops that may iterate; v4 waits for `check_orders`.

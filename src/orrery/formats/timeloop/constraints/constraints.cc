@@ -44,6 +44,7 @@ class Reader {
     table_.check_orders();
     if (!architecture.v3) complete_parallel_branches(table_);
     check_fanouts(table_);
+    check_joint_share(table_);
     add_defaults(table_);
     return table_.mapspace();
   }

@@ -332,5 +332,23 @@ TEST(Constraints, UtilizationIsDemandedOfTheOneFanOut) {
   EXPECT_EQ(places(Fixture().read(list("{target: DRAM, type: utilization, min: 1}")).found), Places{"O0511@2:42"});
 }
 
+// NVlabs' configs/mapper/sample.yaml demands one hundredth of two fan-outs, whose factors it gives.
+TEST(Constraints, UtilizationOfTwoFanOutsHoldsWhereTheGivenFactorsReachIt) {
+  const auto read = [](const char* factor, const char* least) {
+    Fixture fixture;
+    fixture.architecture.chip.storages[0].mesh_x = fixture.architecture.chip.storages[0].instances = 32;
+    fixture.architecture.chip.storages[1].mesh_x = fixture.architecture.chip.storages[1].instances = 8;
+    fixture.architecture.chip.compute.mesh_x = fixture.architecture.chip.compute.instances = 32;
+    return places(fixture
+                      .read(fmt::format("- {{target: Buffer, type: spatial, factors: [{}]}}\n"
+                                        "- {{target: Registers, type: utilization, min: {}}}\n",
+                                        factor, least))
+                      .found);
+  };
+  EXPECT_EQ(read("E=8", "0.25"), Places{});
+  EXPECT_EQ(read("E=8", "0.26"), Places{"O0512@2:47"});
+  EXPECT_EQ(read("E<=8", "0.25"), Places{"O0512@2:47"});
+}
+
 }  // namespace
 }  // namespace orrery::formats::timeloop

@@ -55,7 +55,8 @@ void make_pass_through(int level, ConstraintTable& table) {
 }  // namespace
 
 // Timeloop counts the share of all fan-outs together and takes it at the innermost level only. A map space knows a
-// share per level; the two agree when one level alone fans out, or when nothing may stay idle.
+// share per level; the two agree when one level alone fans out, when nothing may stay idle, or when the spatial factors
+// that are given reach the share by themselves.
 void read_utilization(int level, const yaml::Node& body, const Scope& variables, ConstraintTable& table) {
   const yaml::Node* least = body.find("min");
   if (!least) {
@@ -82,12 +83,7 @@ void read_utilization(int level, const yaml::Node& body, const Scope& variables,
     return;
   }
   if (fanning.size() > 1 && *fraction < 1 && *fraction > 0) {
-    table.found
-        .error("O0512",
-               fmt::format("a least utilization of {} over {} fan-outs together is not modelled", *fraction,
-                           fanning.size()),
-               least->where)
-        .hint("demand it of each level that fans out, or set `min: 1`");
+    table.joint = {*fraction, least->where};
     return;
   }
   for (int l : fanning) {
@@ -136,6 +132,29 @@ void check_fanouts(ConstraintTable& table) {
     }
     spatial = {};
   }
+}
+
+void check_joint_share(const ConstraintTable& table) {
+  if (!table.joint) return;
+  double all = 1, given = 1;
+  int fanning = 0;
+  for (int level = 0; level < static_cast<int>(table.levels.size()); ++level) {
+    if (table.fanout(level) <= 1) continue;
+    ++fanning;
+    all *= static_cast<double>(table.fanout(level));
+    for (const auto& [key, factor] : table.levels[level].spatial.factors)
+      if (key.second != nest::Comparison::kAtMost && factor.value >= 1 &&
+          factor.value <= table.einsum.dimensions[key.first].bound)
+        given *= static_cast<double>(factor.value);
+  }
+  if (given >= table.joint->fraction * all) return;
+  table.found
+      .error("O0512",
+             fmt::format("a least utilization of {} over {} fan-outs together is not modelled", table.joint->fraction,
+                         fanning),
+             table.joint->where)
+      .note(fmt::format("the spatial factors that are given use {} of {} instances", given, all))
+      .hint("demand it of each level that fans out, give its spatial factors, or set `min: 1`");
 }
 
 void add_defaults(ConstraintTable& table) {

@@ -137,7 +137,7 @@ inline void store_int8(std::int8_t* p, I x) {
 
 // Adds the products of two pairs of 16-bit integers to each lane.
 inline I dot_int16(I sum, U a, U b) {
-  return sum + (I)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+  return (I)((U)sum + (U)_mm256_madd_epi16((__m256i)a, (__m256i)b));  // wraps, as the instruction does
 }
 
 inline void store_sums(float* p, F a, F b, F c, F d, const float* plus) {

@@ -132,7 +132,7 @@ inline void store_int8(std::int8_t* p, I x) {
 
 // Adds the products of two pairs of 16-bit integers to each lane.
 inline I dot_int16(I sum, U a, U b) {
-  return sum + (I)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+  return (I)((U)sum + (U)_mm512_madd_epi16((__m512i)a, (__m512i)b));  // wraps, as the instruction does
 }
 
 // The sums of four vectors, each in pairs of lanes, then halves, and four floats to be added.

@@ -135,10 +135,13 @@ inline void store_int8(std::int8_t* p, I x) {
   for (int i = 0; i < kLanes; ++i) p[i] = static_cast<std::int8_t>(x[i]);
 }
 
+// Sums wrap, as those of the instructions do.
 inline I dot_int16(I sum, U a, U b) {
   for (int i = 0; i < kLanes; ++i) {
-    sum[i] += static_cast<std::int16_t>(a[i] & 0xffffU) * static_cast<std::int16_t>(b[i] & 0xffffU) +
-              static_cast<std::int16_t>(a[i] >> 16) * static_cast<std::int16_t>(b[i] >> 16);
+    const int low = static_cast<std::int16_t>(a[i] & 0xffffU) * static_cast<std::int16_t>(b[i] & 0xffffU);
+    const int high = static_cast<std::int16_t>(a[i] >> 16) * static_cast<std::int16_t>(b[i] >> 16);
+    sum[i] = static_cast<int>(static_cast<std::uint32_t>(sum[i]) + static_cast<std::uint32_t>(low) +
+                              static_cast<std::uint32_t>(high));
   }
   return sum;
 }

@@ -13,20 +13,24 @@
 
 namespace orrery::verbs {
 
-// A part of a loop tree, outside in: what stands in a list stands in that order, and a sequence runs its parts one
-// after the other.
+// A part of a loop tree, outside in: what stands in a list stands in that order; a sequence runs its parts one after
+// the other, others run side by side, each of them a round of the loops around them behind the one before.
 struct TreeNode {
-  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence };
+  enum class Kind { kHold, kLoop, kSpread, kCompute, kSequence, kBeside };
 
   Kind kind = Kind::kHold;
   std::string name;       // a tensor; a rank variable; an einsum
   std::string where;      // a storage (of a model's block, of loops too); a fan-out; a unit
   std::string axis;       // of a spread of a model's block: x or y
   bool shared = false;    // of a hold: einsums hand the tensor on here; of a loop: several einsums run in it
-  base::Count count = 1;  // of a loop
+  base::Count count = 1;  // of a loop; of what runs side by side: how many at once, list i in turns with i + count
   base::Count tile = 1;   // of a loop: what of the variable is left inside of it
   double bits = 0;        // of a hold: of an instance of the storage
-  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of a sequence one for each part
+  // Of AccelForge's files: of a tile above a sequence that one einsum keeps for itself, that einsum; of a loop that
+  // einsums share, its variable in each of them, if they differ.
+  std::string of;
+  std::vector<std::string> variables;
+  std::vector<std::vector<TreeNode>> inside;  // of a loop one list, of others one for each part
   base::Location from;                        // in the file that it was read from
 };
 
@@ -68,9 +72,19 @@ struct BlockWhy {
   std::optional<std::pair<double, double>> best;  // energy, latency
 };
 
+// Bytes through the ports of the outermost storage, and operations for each of them.
+struct BlockRoofline {
+  std::string storage;
+  double bytes = 0, intensity = 0;
+  std::optional<double> unfused_bytes, unfused_intensity;
+  std::optional<double> ridge;  // below it the ports take longer than the units; nothing: they have no limit
+};
+
 struct BlockAnswer {
-  bool native = false;  // a model's block on a chip: energies in pJ, latencies in cycles
-  std::string title;    // of a native one
+  bool native = false;             // a model's block on a chip: energies in pJ, latencies in cycles
+  std::string title;               // of a native one
+  double seconds = 0;              // of a native one's best; each operator at its chip's clock
+  std::optional<double> area_um2;  // of a native one: the largest of its chips, where all have one
   std::vector<std::string> notes;
   std::string objective;
   std::optional<BlockPoint> best;
@@ -80,6 +94,7 @@ struct BlockAnswer {
   std::vector<BlockTraffic> storages, traffic;
   double compute_energy = 0, leakage_energy = 0;
   std::vector<BlockUse> use;
+  std::optional<BlockRoofline> roofline;  // of a native one
   std::vector<BlockExchange> exchanges;
   std::optional<BlockWhy> why;
   bool searched = true;                 // false: the tree was given

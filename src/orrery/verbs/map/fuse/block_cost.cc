@@ -1,22 +1,32 @@
 #include "orrery/verbs/map/fuse/block_cost.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "orrery/engines/nest/model/legality.h"
+#include "orrery/verbs/map/fuse/block_overlap.h"
 
 namespace orrery::verbs {
 namespace {
 
 using base::Count;
 
+// The parts of the stage of a part.
+std::pair<std::size_t, std::size_t> stage_of(const Group& group, std::size_t part) {
+  const auto behind = std::upper_bound(group.stages.begin(), group.stages.end(), part);
+  return {*(behind - 1), behind == group.stages.end() ? group.parts.size() : *behind};
+}
+
 // Words in the exchange level that earlier parts made and later ones take while part `now` works, which does neither.
 Count handed_past(const Chain& chain, const Group& group, std::size_t now, std::size_t level) {
   Count words = 0;
-  for (std::size_t maker = 0; maker < now; ++maker) {
+  const auto [begin, behind] = stage_of(group, now);
+  for (std::size_t maker = begin; maker < now; ++maker) {
     const ChainLink& link = chain[group.parts[maker].place];
     if (!group.parts[maker].hands_on || link.in_place != 0 || link.makes == chain[group.parts[now].place].takes)
       continue;
-    for (std::size_t taker = now + 1; taker < group.parts.size(); ++taker) {
+    for (std::size_t taker = now + 1; taker < behind; ++taker) {
       if (!group.parts[taker].takes || chain[group.parts[taker].place].takes != link.makes) continue;
       const auto made = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
       words += group.parts[maker].cost.storages[level].dataspaces[made].tile_words;
@@ -90,6 +100,51 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
   return {lasting, passing};
 }
 
+namespace {
+
+// Words in the exchange level of what a part hands to, or takes from, another stage.
+Count passing_on(const Chain& chain, const Group& group, std::size_t now) {
+  const GroupPart& part = group.parts[now];
+  const workload::Einsum& einsum = chain[part.place].question.einsum;
+  const auto level = static_cast<std::size_t>(exchange_level(*chain[part.place].question.chip));
+  const auto [begin, behind] = stage_of(group, now);
+  Count words = 0;
+  for (const auto& [passes, name] : {std::pair{now == begin && now > 0, "Inputs"},
+                                     std::pair{now + 1 == behind && behind < group.parts.size(), "Outputs"}})
+    if (passes)
+      words += part.cost.storages[level].dataspaces[static_cast<std::size_t>(einsum.dataspace_index(name))].tile_words;
+  return words;
+}
+
+// What the rest of a group in several stages needs of a storage while a part works, beside what lasts: of each other
+// thread the most, and all that passes between stages but the part's own.
+Count beside_stage(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
+  std::vector<Count> most(group.threads, 0);
+  Count between = 0;
+  for (std::size_t s = 0; s < group.stages.size(); ++s) {
+    const auto [begin, behind] = stage_of(group, group.stages[s]);
+    for (std::size_t p = begin; p < behind; ++p) {
+      const machine::Chip& chip = *chain[group.parts[p].place].question.chip;
+      const int level = chip.storage_index(storage);
+      if (level < 0) continue;
+      const auto l = static_cast<std::size_t>(level);
+      Count words = kept(chain, group.parts[p], group.turns, l).second;
+      if (level == exchange_level(chip)) {
+        const Count passes = passing_on(chain, group, p);
+        words += handed_past(chain, group, p, l) - passes;
+        if (p != now) between += passes;
+      }
+      Count& thread = most[s % group.threads];
+      thread = std::max(thread, words);
+    }
+  }
+  const auto own = std::upper_bound(group.stages.begin(), group.stages.end(), now) - group.stages.begin() - 1;
+  most[static_cast<std::size_t>(own) % group.threads] = 0;
+  return std::accumulate(most.begin(), most.end(), between);
+}
+
+}  // namespace
+
 bool fits(const Chain& chain, Group& group) {
   for (std::size_t now = 0; now < group.parts.size(); ++now) {
     GroupPart& part = group.parts[now];
@@ -103,6 +158,7 @@ bool fits(const Chain& chain, Group& group) {
           part.beside[l] += kept(chain, other, group.turns, static_cast<std::size_t>(same)).first;
       }
       if (static_cast<int>(l) == exchange_level(chip)) part.beside[l] += handed_past(chain, group, now, l);
+      if (group.stages.size() > 1) part.beside[l] += beside_stage(chain, group, now, chip.storages[l].name);
       const auto [lasting, passing] = kept(chain, part, group.turns, l);
       const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));
       if (usable && lasting + passing + part.beside[l] > *usable) return false;
@@ -111,13 +167,29 @@ bool fits(const Chain& chain, Group& group) {
   return true;
 }
 
+double leakage_of(const GroupPart& part) {
+  double sum = part.cost.compute.leakage_pj;
+  for (const nest::StorageCost& storage : part.cost.storages) sum += storage.leakage_pj;
+  return sum;
+}
+
+double energy_in(const Group& group, const GroupPart& part) {
+  return group.leakage_share == 1 ? part.cost.energy_pj
+                                  : part.cost.energy_pj - (1 - group.leakage_share) * leakage_of(part);
+}
+
 void add_up(const Chain& chain, Group& group) {
   group.energy_pj = group.cycles = 0;
-  for (const GroupPart& part : group.parts) {
-    const auto instances = static_cast<double>(chain[part.place].question.instances);
-    group.energy_pj += instances * part.cost.energy_pj;
-    group.cycles += instances * static_cast<double>(part.cost.cycles);
+  group.leakage_share = 1;
+  for (const GroupPart& part : group.parts)
+    group.cycles += static_cast<double>(chain[part.place].question.instances) * static_cast<double>(part.cost.cycles);
+  if (group.stages.size() > 1) {
+    const double sequential = group.cycles;
+    group.cycles = std::min(sequential, staged_cycles(chain, group));
+    group.leakage_share = group.cycles / sequential;
   }
+  for (const GroupPart& part : group.parts)
+    group.energy_pj += static_cast<double>(chain[part.place].question.instances) * energy_in(group, part);
 }
 
 double energy_of(const std::vector<Group>& groups) {

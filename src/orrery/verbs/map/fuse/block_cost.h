@@ -8,7 +8,8 @@
 //
 // Room: while an operator works, a storage holds its tiles; what other operators of the group keep from turn to turn
 // (`lasting`); and in X what was made before and is taken later. A tile lasts if no turn brings it again: it is all
-// that an instance sees of the tensor in one round of the innermost loop over turns that does not touch it.
+// that an instance sees of the tensor in one round of the innermost loop over turns that does not touch it. Of a group
+// in several stages (block_overlap.h) each thread has the most that its parts need, beside what passes between stages.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +45,10 @@ struct Group {
   Turns turns;
   bool online = false;  // its softmax makes do with parts of columns
   std::vector<GroupPart> parts;
-  double energy_pj = 0, cycles = 0;  // all instances
+  std::vector<std::size_t> stages = {0};  // the first part of each
+  std::size_t threads = 1;                // that run side by side: stage s is one of thread s % threads
+  double energy_pj = 0, cycles = 0;       // all instances
+  double leakage_share = 1;               // cycles, of those of its parts one after the other: how long it leaks
 };
 
 // Turns over a part's columns.
@@ -63,7 +67,11 @@ std::pair<base::Count, base::Count> kept(const Chain& chain, const GroupPart& pa
 // Whether the parts have room beside each other, everywhere; fills `beside`. Of operators that are priced.
 bool fits(const Chain& chain, Group& group);
 
-// Sets energy and cycles from the parts.
+// Leakage of a part alone, and what of its energy is the group's, in pJ of one instance.
+double leakage_of(const GroupPart& part);
+double energy_in(const Group& group, const GroupPart& part);
+
+// Sets energy, cycles and leakage from parts and stages. Leakage lasts as long as the group.
 void add_up(const Chain& chain, Group& group);
 
 double energy_of(const std::vector<Group>& groups);

@@ -160,7 +160,8 @@ TEST(BlockCost, WhatIsHandedOnDoesNotMoveOutsideAndMovingItOnceTakesNoMoreThanTh
       ASSERT_GE(part.cost.energy_pj * (1 + 1e-12), moved.cost.energy_pj - most)
           << seed << ": " << shown(*drawn) << ", " << question.name << ", cycles " << part.cost.cycles << " and "
           << moved.cost.cycles;
-      ASSERT_GE(static_cast<double>(part.cost.cycles), least_cycles(question, part.takes, stays, false));
+      const LeastCycles least = least_cycles(question, part.takes, stays, false);
+      ASSERT_GE(static_cast<double>(part.cost.cycles), std::max(least.work, least.outside));
       ++compared;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/model.h"
 #include "orrery/inputs/layers/map_together.h"
+#include "orrery/verbs/map/fuse/block_overlap.h"
 #include "orrery/verbs/map/fuse/group_bound.h"
 
 namespace orrery::verbs {
@@ -24,14 +26,19 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-// How a turn is mapped: with one over `share` of the exchange level, so that those that take turns have room beside
-// each other; `free`: what would last from turn to turn does not lie in the innermost storage, which often holds one
-// word.
+// How a turn is mapped: with one over `share` of the exchange level, or of all storages up to it (`everywhere`, for
+// operators that run side by side), so that those that take turns have room beside each other; `free`: what would last
+// from turn to turn does not lie in the innermost storage, which often holds one word.
 struct TurnRoom {
   Count share = 1;
   bool free = false;
+  bool everywhere = false;
 };
-constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}};
+constexpr TurnRoom kTurnRooms[] = {{1, false}, {4, false}, {1, true}, {4, true}, {4, false, true}, {4, true, true}};
+
+// Side by side at least so many turns are tried, too: the first and the last step, when not all work, then take a
+// sixteenth of the time.
+constexpr Count kManyTurns = 16;
 
 nest::Metric metric_of(fused::Goal goal) {
   return goal == fused::Goal::kEnergy  ? nest::Metric::kEnergy
@@ -48,6 +55,7 @@ struct Ask {
   std::size_t place = 0;
   bool takes = false, hands_on = false;
   Count columns = 1, keys = 1, share = 1;
+  bool everywhere = false;
   std::uint32_t not_innermost = 0;  // bits of dataspaces
   auto operator<=>(const Ask&) const = default;
 };
@@ -68,14 +76,49 @@ std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, c
 
 class Questions {
  public:
-  // Each link of the chain for the goal, then for least energy, as whatever stands behind it.
-  Questions(const Chain& chain, nest::Metric metric) : chain_(chain), metric_(metric) {
-    for (std::size_t i = 0; i < chain.length; ++i) whole(i, metric);
-    for (std::size_t i = 0; i < chain.links.size(); ++i) whole(i, nest::Metric::kEnergy);
+  // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
+  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
+    for (std::size_t i = 0; i < chain.length; ++i) {
+      all_.push_back(chain[i].question);
+      all_.back().objective = {metric_};
+    }
+    if (how.goal == fused::Goal::kDelay) return;
+    const bool leaks = !how.overlap;
+    for (std::size_t i = 0; i < chain.length; ++i) {
+      const LayerQuestion& one = chain[i].question;
+      const bool takes = how.fuse && i > 0 && may_group(chain, i - 1, i) && weighs_inside(one, "Inputs");
+      const bool hands_on =
+          how.fuse && i + 1 < chain.length && may_group(chain, i, i + 1) && weighs_inside(one, "Outputs");
+      least_energy(i, false, false, leaks);
+      if (takes) least_energy(i, true, false, leaks);
+      if (hands_on) least_energy(i, false, true, leaks);
+      if (takes && hands_on) least_energy(i, true, true, leaks);
+    }
+    for (std::size_t i = chain.length; i < chain.links.size(); ++i)
+      if (chain[i].one_sweep_of) least_energy(i, true, true, leaks);
   }
-  std::size_t needed() const { return chain_.length + chain_.links.size(); }
-  std::size_t least_energy(std::size_t place) const { return chain_.length + place; }
+  // Those that the answer needs, and its bound.
+  std::size_t needed() const { return chain_.length + bounds_.size(); }
   const std::vector<LayerQuestion>& all() const { return all_; }
+
+  std::vector<LeastOf> least(const std::vector<MappedLayer>& mapped) const {
+    std::vector<LeastOf> out(chain_.length);
+    for (std::size_t i = 0; i < chain_.length; ++i) out[i].figure = mapped[i].optimum.certificate.lower_bound;
+    for (const Bound& bound : bounds_) {
+      const nest::Optimum& found = mapped[bound.index].optimum;
+      const double energy = found.infeasible ? std::numeric_limits<double>::infinity() : found.certificate.lower_bound;
+      if (const auto& of = chain_[bound.place].one_sweep_of) {
+        out[*of].one_sweep = energy;
+        continue;
+      }
+      for (const bool takes : {false, true})
+        for (const bool hands_on : {false, true}) {
+          double& least = out[bound.place].energy[takes][hands_on];
+          if (takes >= bound.takes && hands_on >= bound.hands_on) least = std::max(least, energy);
+        }
+    }
+    return out;
+  }
 
   // Nothing where what is handed on has no room in the share of the exchange level.
   std::optional<std::size_t> index(const GroupPart& part, const Turns& turns, const TurnRoom& room) {
@@ -85,6 +128,7 @@ class Questions {
                   columns_of(part, turns),
                   part.keys >= 0 ? turns.keys : 1,
                   room.share,
+                  room.everywhere,
                   room.free ? would_last(chain_[part.place].question, part, turns) : 0};
     const auto [at, added] = places_.emplace(ask, std::nullopt);
     if (!added) return at->second;
@@ -103,9 +147,29 @@ class Questions {
   }
 
  private:
-  void whole(std::size_t place, nest::Metric metric) {
-    all_.push_back(chain_[place].question);
-    all_.back().objective = {metric};
+  void least_energy(std::size_t place, bool takes, bool hands_on, bool leaks) {
+    bounds_.push_back({place, all_.size(), takes, hands_on});
+    LayerQuestion question = chain_[place].question;
+    question.objective = {nest::Metric::kEnergy};
+    keep_inside(question, takes, hands_on);
+    if (!leaks) question.chip = without_leakage(question.chip);
+    all_.push_back(std::move(question));
+  }
+
+  static void keep(LayerQuestion& question, int level, int dataspace, bool kept) {
+    nest::Constraint one;
+    one.kind = Kind::kKeep;
+    one.level = level;
+    one.dataspace = dataspace;
+    one.keep = kept;
+    one.text = "map --fuse";
+    question.space.constraints.push_back(std::move(one));
+  }
+
+  static void keep_inside(LayerQuestion& question, bool takes, bool hands_on) {
+    const int exchange = exchange_level(*question.chip);
+    if (takes) keep(question, exchange, question.einsum.dataspace_index("Inputs"), true);
+    if (hands_on) keep(question, exchange, question.einsum.dataspace_index("Outputs"), true);
   }
 
   LayerQuestion turn_of(LayerQuestion question, const Ask& ask) {
@@ -122,47 +186,56 @@ class Questions {
         question.space.constraints.push_back(std::move(once));
       }
     }
-    const auto keep = [&](int level, int dataspace, bool kept) {
-      nest::Constraint one;
-      one.kind = Kind::kKeep;
-      one.level = level;
-      one.dataspace = dataspace;
-      one.keep = kept;
-      one.text = "map --fuse";
-      question.space.constraints.push_back(std::move(one));
-    };
-    if (ask.takes) keep(exchange, question.einsum.dataspace_index("Inputs"), true);
-    if (ask.hands_on) keep(exchange, question.einsum.dataspace_index("Outputs"), true);
+    keep_inside(question, ask.takes, ask.hands_on);
     int innermost = 0;
     while (question.chip->storages[static_cast<std::size_t>(innermost)].pass_through) ++innermost;
     for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()) && innermost < exchange; ++s)
-      if ((ask.not_innermost >> s & 1U) != 0) keep(innermost, s, false);
-    if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask.share);
+      if ((ask.not_innermost >> s & 1U) != 0) keep(question, innermost, s, false);
+    if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask);
     return question;
   }
 
-  std::shared_ptr<const machine::Chip> smaller(const std::shared_ptr<const machine::Chip>& chip, int level,
-                                               Count share) {
-    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), share}];
+  std::shared_ptr<const machine::Chip> without_leakage(const std::shared_ptr<const machine::Chip>& chip) {
+    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), 0}];
     if (!made) {
       machine::Chip less = *chip;
-      std::optional<Count>& words = less.storages[static_cast<std::size_t>(level)].capacity_words;
-      if (words) words = std::max<Count>(1, *words / share);
+      less.compute.leak_pj_per_cycle = 0;
+      for (machine::Storage& storage : less.storages) storage.energy.leak_pj_per_cycle = 0;
       made = std::make_shared<const machine::Chip>(std::move(less));
     }
     return made;
   }
 
+  std::shared_ptr<const machine::Chip> smaller(const std::shared_ptr<const machine::Chip>& chip, int level,
+                                               const Ask& ask) {
+    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), ask.everywhere ? -ask.share : ask.share}];
+    if (!made) {
+      machine::Chip less = *chip;
+      for (int l = ask.everywhere ? 0 : level; l <= level; ++l) {
+        std::optional<Count>& words = less.storages[static_cast<std::size_t>(l)].capacity_words;
+        if (words) words = std::max<Count>(1, *words / ask.share);
+      }
+      made = std::make_shared<const machine::Chip>(std::move(less));
+    }
+    return made;
+  }
+
+  struct Bound {
+    std::size_t place = 0, index = 0;  // in the chain, in all()
+    bool takes = false, hands_on = false;
+  };
+
   const Chain& chain_;
   const nest::Metric metric_;
   std::vector<LayerQuestion> all_;
+  std::vector<Bound> bounds_;
   std::map<Ask, std::optional<std::size_t>> places_;
   std::map<std::pair<const machine::Chip*, Count>, std::shared_ptr<const machine::Chip>> chips_;
 };
 
 // Numbers of tiles to try: the whole, if the matrices beside each other have room, and the least with which they take
 // a half and a sixteenth of the exchange level.
-std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, bool tiles) {
+std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, const GroupOptions& how) {
   double beside = 0, room = 0;
   for (std::size_t i = first; i <= last; ++i) {
     const LayerQuestion& question = chain[i].question;
@@ -176,13 +249,19 @@ std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t l
   }
   std::vector<Count> out;
   if (beside <= room) out.push_back(1);
-  if (!tiles) return out;
+  if (!how.tiles) return out;
   const LayerQuestion& any = chain[first].question;
   const Count columns = any.einsum.dimensions[static_cast<std::size_t>(any.einsum.dimension_index("L"))].bound;
   for (const double part : {2.0, 16.0})
     for (const Count c : base::divisors(columns))
       if (c > 1 && beside / static_cast<double>(c) <= room / part) {
         if (out.empty() || out.back() != c) out.push_back(c);
+        break;
+      }
+  if (how.overlap)
+    for (const Count c : base::divisors(columns))
+      if (c >= kManyTurns) {
+        if (out.empty() || out.back() < c) out.push_back(c);
         break;
       }
   return out;
@@ -198,7 +277,7 @@ std::vector<Choice> planned(Chain& chain, const GroupOptions& how) {
         out.push_back({first - 1, first + 2, std::move(group)});
     for (std::size_t last = first + 1; last < chain.length && last < first + kLongestGroup; ++last) {
       if (!may_group(chain, first, last)) break;
-      for (const Count c : tiles_of(chain, first, last, how.tiles)) {
+      for (const Count c : tiles_of(chain, first, last, how)) {
         Choice one{first, last + 1, {}};
         one.group.turns.columns = c;
         for (std::size_t i = first; i <= last; ++i) {
@@ -321,18 +400,6 @@ MappedModel map_whole_first(const Questions& questions, MapOptions options) {
   return out;
 }
 
-std::vector<LeastOf> least_of(const Chain& chain, const Questions& questions, const std::vector<MappedLayer>& mapped) {
-  std::vector<LeastOf> least(chain.length);
-  for (std::size_t i = 0; i < chain.length; ++i) {
-    least[i].figure = mapped[i].optimum.certificate.lower_bound;
-    least[i].energy = mapped[questions.least_energy(i)].optimum.certificate.lower_bound;
-  }
-  for (std::size_t i = chain.length; i < chain.links.size(); ++i)
-    if (const auto& of = chain[i].one_sweep_of)
-      least[*of].one_sweep = mapped[questions.least_energy(i)].optimum.certificate.lower_bound;
-  return least;
-}
-
 }  // namespace
 
 void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more) {
@@ -350,15 +417,16 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
   GroupedChain out;
   const std::vector<Choice> plans = planned(chain, how);
   out.chain = std::move(chain);
-  Questions questions(out.chain, metric_of(how.goal));
+  Questions questions(out.chain, how);
   std::vector<std::vector<std::optional<std::size_t>>> asked;  // of each plan and room, its parts
   for (const Choice& plan : plans)
     for (const TurnRoom& room : kTurnRooms) {
       asked.emplace_back();
       for (const GroupPart& part : plan.group.parts)
-        asked.back().push_back((room.share > 1 || room.free) && plan.group.turns.all() == 1
-                                   ? std::nullopt
-                                   : questions.index(part, plan.group.turns, room));
+        asked.back().push_back(
+            (room.everywhere ? !how.overlap : (room.share > 1 || room.free) && plan.group.turns.all() == 1)
+                ? std::nullopt
+                : questions.index(part, plan.group.turns, room));
     }
   MappedModel mapped = map_whole_first(questions, options);
   out.warnings = std::move(mapped.warnings);
@@ -386,12 +454,13 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
     }
     if (!found || !fits(out.chain, made.group)) continue;
     add_up(out.chain, made.group);
+    if (how.overlap) choose_stages(out.chain, made.group);
     out.choices.push_back(std::move(made));
   }
   out.best = best_way(out, how);
   if (!out.best.empty()) {
     const double found = figure(how.goal, energy_of(out.best), cycles_of(out.best));
-    out.certificate.close(found, chain_bound(out.chain, least_of(out.chain, questions, mapped.layers), how), 1e-9);
+    out.certificate.close(found, chain_bound(out.chain, questions.least(mapped.layers), how), 1e-9);
   }
   out.certificate.evaluated = out.choices.size();
   out.certificate.space = static_cast<double>(asked.size() + out.chain.length);

@@ -7,13 +7,15 @@
 // Operators by themselves are those of `map`, so that no answer is worse than its. Energies and cycles of the steps add
 // up; all pairs of sums that no other pair beats are kept along the chain, and the best one at its end is taken.
 //
-// Bound, with t a matrix that does not leave the chip: a mapping of an operator with t in X is one of `map` less what
-// moving t once between X and the outside takes, so that
+// Bound, with t a matrix that does not leave the chip: a mapping of an operator that hands t on in X is one of `map`
+// that keeps t in X, too, less what moving t once between X and the outside takes, so that
 //
-//   energy >= least energy of `map` - what moving t takes      cycles >= work / units, words that do move / rate
+//   energy >= least energy of `map` with t kept in X - what moving t takes
+//   cycles >= work / units, words that do move / rate
 //
 // and the whole takes at least the least sums of these over all ways to make groups. A softmax in a core that may run
-// online takes no less than its one sweep.
+// online takes no less than its one sweep. Side by side, cycles are bounded by each resource on its own, and energies
+// are without leakage.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +36,9 @@ struct HandedOn {
 
 struct GroupOptions {
   fused::Goal goal = fused::Goal::kEdp;
-  bool fuse = true;   // false: every operator by itself
-  bool tiles = true;  // false: whole matrices only
+  bool fuse = true;      // false: every operator by itself
+  bool tiles = true;     // false: whole matrices only
+  bool overlap = false;  // operators of a group may run side by side (block_overlap.h)
   Softmax softmax = Softmax::kAuto;
   std::vector<HandedOn> handed_on;  // what is demanded
 };

@@ -70,6 +70,7 @@ class Drawing {
         handed_on.push_back(key);
       }
       made.push_back(hold(b, at_[b]));
+      if (!step.exchange) made.back().of = einsum_of(b).name;
     }
   }
 
@@ -105,6 +106,10 @@ class Drawing {
   TreeNode common(std::size_t from, std::size_t to, int depth) {
     TreeNode node = loop(from, at_[from]);
     node.shared = true;
+    for (std::size_t b = from; b < to && at_[b] < tree_.branches[b].steps.size(); ++b)
+      node.variables.push_back(loop(b, at_[b]).name);
+    if (std::count(node.variables.begin(), node.variables.end(), node.name) == static_cast<std::ptrdiff_t>(to - from))
+      node.variables.clear();
     for (std::size_t b = from; b < to; ++b)
       if (at_[b] < tree_.branches[b].steps.size()) ++at_[b];
     node.inside.push_back(body(from, to, depth + 1));

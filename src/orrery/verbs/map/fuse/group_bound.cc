@@ -34,24 +34,59 @@ double network_pj(const machine::Chip& chip, std::size_t level) {
   return most;
 }
 
-// Least sums over all ways to make groups, of what `of(place, takes, keeps)` says.
+// Least sums over all ways to make groups of the operators from `from` to before `to`, of what
+// `of(place, takes, hands on)` says.
 template <typename Of>
-double least_sum(const Chain& chain, bool fuse, const Of& of) {
-  std::vector<double> least(chain.length + 1, std::numeric_limits<double>::infinity());
-  least[0] = 0;
-  for (std::size_t first = 0; first < chain.length; ++first) {
+double least_sum(const Chain& chain, std::size_t from, std::size_t to, bool fuse, const Of& of) {
+  std::vector<double> least(to + 1, std::numeric_limits<double>::infinity());
+  least[from] = 0;
+  for (std::size_t first = from; first < to; ++first) {
     double sum = least[first];  // of a group from `first` on that goes on
-    for (std::size_t i = first; i < chain.length; ++i) {
+    for (std::size_t i = first; i < to; ++i) {
       const auto instances = static_cast<double>(chain[i].question.instances);
       least[i + 1] = std::min(least[i + 1], sum + instances * of(i, i > first, false));
-      if (!fuse || i + 1 == chain.length || !may_group(chain, first, i + 1)) break;
-      sum += instances * of(i, i > first, !chain[i].also_out);
+      if (!fuse || i + 1 == to || !may_group(chain, first, i + 1)) break;
+      sum += instances * of(i, i > first, true);
     }
   }
   return least.back();
 }
 
+// The least cycles. Side by side a stretch of operators that may be joined takes as long as each resource is busy: the
+// units of each chip, and the way outside.
+double cycles_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how) {
+  const auto of = [&](std::size_t i, bool takes, bool hands_on) {
+    const bool once = takes && hands_on && least[i].one_sweep > 0;
+    return least_cycles(chain[i].question, takes, hands_on && !chain[i].also_out, once);
+  };
+  const auto longer = [](const LeastCycles& one) { return std::max(one.work, one.outside); };
+  double cycles = 0;
+  for (std::size_t from = 0, to = 1; from < chain.length; from = to++) {
+    while (to < chain.length && how.fuse && may_group(chain, to - 1, to)) ++to;
+    const auto sum = [&](const auto& figure) { return least_sum(chain, from, to, how.fuse, figure); };
+    if (!how.overlap || to == from + 1) {
+      cycles += sum([&](std::size_t i, bool takes, bool hands_on) { return longer(of(i, takes, hands_on)); });
+      continue;
+    }
+    double busiest = sum([&](std::size_t i, bool takes, bool hands_on) { return of(i, takes, hands_on).outside; });
+    for (std::size_t unit = from; unit < to; ++unit)
+      busiest = std::max(busiest, sum([&](std::size_t i, bool takes, bool hands_on) {
+                           const bool same = chain[i].question.chip->name == chain[unit].question.chip->name;
+                           return same ? of(i, takes, hands_on).work : 0.0;
+                         }));
+    cycles += busiest;
+  }
+  return cycles;
+}
+
 }  // namespace
+
+bool weighs_inside(const LayerQuestion& question, const char* name) {
+  const machine::Chip& chip = *question.chip;
+  const double moved =
+      words_of(question, name) * chip.storages[static_cast<std::size_t>(exchange_level(chip))].energy.write_pj;
+  return moved > static_cast<double>(question.einsum.operations()) * chip.compute.compute_pj;
+}
 
 double moving_pj(const LayerQuestion& question, double words, bool in) {
   const machine::Chip& chip = *question.chip;
@@ -63,15 +98,15 @@ double moving_pj(const LayerQuestion& question, double words, bool in) {
     if (static_cast<int>(l) < exchange || storage.pass_through) continue;
     const double blocks = std::ceil(words / static_cast<double>(storage.block_size));
     const bool outside = static_cast<int>(l) > exchange;
-    if (in) energy += blocks * ((outside ? storage.energy.read_pj : 0) + storage.energy.write_pj);
-    if (!in) energy += blocks * ((outside ? storage.energy.update_pj : 0) + storage.energy.read_pj);
+    if (in) energy += blocks * (outside ? storage.energy.read_pj : storage.energy.write_pj);
+    if (!in && outside) energy += blocks * storage.energy.update_pj;
     if (outside) energy += words * network_pj(chip, l);
     cycles += most_cycles(storage, words);
   }
   return energy + leakage * cycles;
 }
 
-double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
+LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
   const machine::Chip& chip = *question.chip;
   const machine::Storage& outside = chip.storages.back();
   double read = 0, written = 0, work = 1;
@@ -82,26 +117,24 @@ double least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool 
     if ((takes && one.name == "Inputs") || (keeps && one.name == "Outputs") || one.bits > 0) continue;
     (one.read_write ? written : read) += static_cast<double>(words_of(question, s));
   }
-  double least = work / static_cast<double>(chip.compute.instances);
-  if (outside.read_words_per_cycle) least = std::max(least, read / *outside.read_words_per_cycle);
-  if (outside.write_words_per_cycle) least = std::max(least, written / *outside.write_words_per_cycle);
-  if (outside.shared_words_per_cycle) least = std::max(least, (read + written) / *outside.shared_words_per_cycle);
+  LeastCycles least{work / static_cast<double>(chip.compute.instances), 0};
+  if (outside.read_words_per_cycle) least.outside = std::max(least.outside, read / *outside.read_words_per_cycle);
+  if (outside.write_words_per_cycle) least.outside = std::max(least.outside, written / *outside.write_words_per_cycle);
+  if (outside.shared_words_per_cycle)
+    least.outside = std::max(least.outside, (read + written) / *outside.shared_words_per_cycle);
   return least;
 }
 
 double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how) {
-  const double energy = least_sum(chain, how.fuse, [&](std::size_t i, bool takes, bool keeps) {
+  const double energy = least_sum(chain, 0, chain.length, how.fuse, [&](std::size_t i, bool takes, bool hands_on) {
     const LayerQuestion& question = chain[i].question;
-    double sum = least[i].energy;
-    if (takes && keeps && least[i].one_sweep > 0) sum = std::min(sum, least[i].one_sweep);
+    double sum = least[i].energy[takes][hands_on];
+    if (takes && hands_on && least[i].one_sweep > 0) sum = std::min(sum, least[i].one_sweep);
     if (takes) sum -= moving_pj(question, words_of(question, "Inputs"), true);
-    if (keeps) sum -= moving_pj(question, words_of(question, "Outputs"), false);
+    if (hands_on && !chain[i].also_out) sum -= moving_pj(question, words_of(question, "Outputs"), false);
     return std::max(0.0, sum);
   });
-  const double cycles = least_sum(chain, how.fuse, [&](std::size_t i, bool takes, bool keeps) {
-    const bool once = takes && keeps && least[i].one_sweep > 0;
-    return least_cycles(chain[i].question, takes, keeps, once);
-  });
+  const double cycles = cycles_bound(chain, least, how);
   double alone = 0;  // of operators by themselves: each for the goal
   for (std::size_t i = 0; i < chain.length && !how.fuse; ++i)
     alone += static_cast<double>(chain[i].question.instances) *

@@ -16,6 +16,7 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
         out.emplace_back("at", node.where);
         out.emplace_back("bits", node.bits);
         out.emplace_back("shared", node.shared);
+        if (!node.of.empty()) out.emplace_back("of", node.of);
         break;
       case TreeNode::Kind::kLoop:
       case TreeNode::Kind::kSpread:
@@ -24,6 +25,11 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
         out.emplace_back("tile", node.tile);
         if (node.kind == TreeNode::Kind::kSpread) out.emplace_back("over", node.where);
         if (node.kind == TreeNode::Kind::kLoop && !node.where.empty()) out.emplace_back("at", node.where);
+        if (!node.variables.empty()) {
+          Json::List names;
+          for (const std::string& name : node.variables) names.push_back(Json(name));
+          out.emplace_back("variables", std::move(names));
+        }
         if (!node.axis.empty()) out.emplace_back("axis", node.axis);
         out.emplace_back("inside", node.inside.empty() ? Json(Json::List()) : tree_json(node.inside[0]));
         break;
@@ -31,10 +37,12 @@ Json tree_json(const std::vector<TreeNode>& nodes) {
         out.emplace_back("compute", node.name);
         out.emplace_back("on", node.where);
         break;
-      case TreeNode::Kind::kSequence: {
+      case TreeNode::Kind::kSequence:
+      case TreeNode::Kind::kBeside: {
         Json::List parts;
         for (const auto& part : node.inside) parts.push_back(tree_json(part));
-        out.emplace_back("sequence", std::move(parts));
+        out.emplace_back(node.kind == TreeNode::Kind::kSequence ? "sequence" : "side_by_side", std::move(parts));
+        if (node.kind == TreeNode::Kind::kBeside) out.emplace_back("at_once", node.count);
         break;
       }
     }
@@ -50,9 +58,13 @@ Record<BlockPoint> block_point() {
        &BlockPoint::latency},
       {"tree",
        "The loop tree: a list, outside in, of `hold` (a tensor `at` a storage, `bits` of its tile, `shared` between "
-       "einsums), `loop` (`count` rounds of `tile` each, `over` a fan-out or in time, what is `inside`; of a model's "
+       "einsums, or kept by the one that it is `of`), `loop` (`count` rounds of `tile` each, `over` a fan-out or in "
+       "time, its `variables` in the einsums that share it where "
+       "they differ, what is `inside`; of a model's "
        "block also the storage that it is `at`, or the `axis` of the instances), `compute` (an einsum `on` a unit), "
-       "`sequence` (lists that run one after the other).",
+       "`sequence` (lists that run one after the other), `side_by_side` (lists that work on rounds of their own, each "
+       "a "
+       "round behind the one before, so many `at_once`: list i takes turns with list i + `at_once`).",
        [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
 }
 
@@ -91,6 +103,15 @@ Record<BlockAnswer> block_result() {
       {"bits", "Bits of the whole tensor.", &BlockExchange::bits},
       {"outside", "Of a model's block: the best one that hands this tensor on in the outermost storage.",
        &BlockExchange::outside, of_best, when([](const BlockExchange& e) { return e.outside.has_value(); })}};
+  const auto fused = [](const BlockRoofline& r) { return r.unfused_bytes.has_value(); };
+  const Record<BlockRoofline> roofline = {
+      {"storage", "The outermost storage.", &BlockRoofline::storage},
+      {"bytes", "Bytes that its ports move.", &BlockRoofline::bytes},
+      {"intensity", "Operations for each byte.", &BlockRoofline::intensity},
+      {"unfused_bytes", "The same without fusion.", &BlockRoofline::unfused_bytes, when(fused)},
+      {"unfused_intensity", "The same without fusion.", &BlockRoofline::unfused_intensity, when(fused)},
+      {"ridge", "Operations for each byte below which the ports take longer than the units; null: never.",
+       &BlockRoofline::ridge}};
   const Record<BlockWhy> why = {
       {"tensor", "The tensor of `--why`.", &BlockWhy::tensor},
       {"storage", "Where it is handed on.", &BlockWhy::storage},
@@ -104,6 +125,7 @@ Record<BlockAnswer> block_result() {
        [](const A& a) { return a.best ? a.best->energy : 0.0; }, when(native)},
       {"cycles", "Of a model's block: its time in cycles.", [](const A& a) { return a.best ? a.best->latency : 0.0; },
        when(native)},
+      {"seconds", "Of a model's block: its time in seconds.", &A::seconds, when(native)},
       {"tree", "Of a model's block: the loop tree, as in `fused`.",
        [](const A& a) { return a.best ? tree_json(a.best->tree) : Json(Json::List()); }, WithSchema{typed("array")},
        when(native)},
@@ -118,6 +140,8 @@ Record<BlockAnswer> block_result() {
       {"compute_energy", "Energy of all units without leakage.", &A::compute_energy},
       {"leakage_energy", "Leakage of all parts.", &A::leakage_energy},
       {"capacity", "How full each storage but the outermost gets.", &A::use, use},
+      {"roofline", "Of a model's block: what it moves through the outermost storage's ports, and for how much work.",
+       &A::roofline, roofline, when(native)},
       {"exchanges", "Where tensors are handed on from einsum to einsum.", &A::exchanges, exchange},
       {"why", "With `--why`: what becomes of the block with a tensor handed on elsewhere.", &A::why, why,
        when([](const A& a) { return a.why.has_value(); })},

@@ -11,6 +11,7 @@
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/tree_file.h"
 
@@ -39,13 +40,13 @@ BlockTraffic& row_of(std::vector<BlockTraffic>& rows, const std::string& storage
   return rows.back();
 }
 
-void add_traffic(const Chain& chain, const GroupPart& part, BlockAnswer& answer) {
+void add_traffic(const Chain& chain, const Group& group, const GroupPart& part, BlockAnswer& answer) {
   const LayerQuestion& question = chain[part.place].question;
   const auto instances = static_cast<double>(question.instances);
+  answer.leakage_energy += instances * group.leakage_share * leakage_of(part);
   for (std::size_t l = part.cost.storages.size(); l-- > 0;) {
     const nest::StorageCost& cost = part.cost.storages[l];
     if (question.chip->storages[l].pass_through) continue;
-    answer.leakage_energy += instances * cost.leakage_pj;
     for (std::size_t s = 0; s < cost.dataspaces.size(); ++s) {
       const nest::DataspaceCost& one = cost.dataspaces[s];
       const double bits = instances * static_cast<double>(cost.utilized_instances) * bits_of(chain, part, l, s);
@@ -59,7 +60,6 @@ void add_traffic(const Chain& chain, const GroupPart& part, BlockAnswer& answer)
       }
     }
   }
-  answer.leakage_energy += instances * part.cost.compute.leakage_pj;
   answer.compute_energy += instances * (part.cost.compute.energy_pj - part.cost.compute.leakage_pj);
 }
 
@@ -111,7 +111,7 @@ void add_figures(const Chain& chain, const GroupedChain& found, BlockAnswer& ans
       row.name = question.name;
       row.unit = question.chip->compute.name;
       row.bound_by = slowest(*question.chip, part.cost);
-      row.energy = instances * part.cost.energy_pj;
+      row.energy = instances * energy_in(group, part);
       row.latency = instances * static_cast<double>(part.cost.cycles);
       const std::optional<std::size_t> apart =
           part.place < chain.length ? std::optional(part.place) : chain[part.place].one_sweep_of;
@@ -120,10 +120,41 @@ void add_figures(const Chain& chain, const GroupedChain& found, BlockAnswer& ans
         row.unfused_latency = found.unfused[*apart].cycles;
       }
       answer.einsums.push_back(std::move(row));
-      add_traffic(chain, part, answer);
+      add_traffic(chain, group, part, answer);
       add_use(chain, group, part, answer);
       add_exchange(chain, group, part, answer);
     }
+}
+
+// Which operators run side by side.
+void add_overlap_notes(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
+  for (const Group& group : groups) {
+    if (group.stages.size() == 1) continue;
+    std::string text;
+    double apart = 0;
+    for (std::size_t p = 0; p < group.parts.size(); ++p) {
+      const LayerQuestion& question = chain[group.parts[p].place].question;
+      const bool begins = std::find(group.stages.begin(), group.stages.end(), p) != group.stages.end();
+      text += fmt::format("{}`{}`", p == 0 ? "" : begins ? " beside " : " and then ", question.name);
+      apart += static_cast<double>(question.instances) * static_cast<double>(group.parts[p].cost.cycles);
+    }
+    answer.notes.push_back(fmt::format("{}: {:.6g} cycles, {:.6g} one after the other", text, group.cycles, apart));
+  }
+}
+
+// In seconds, and on how much silicon.
+void add_physical(const Chain& chain, const std::vector<Group>& groups, BlockAnswer& answer) {
+  bool known = true;
+  for (const Group& group : groups)
+    for (const GroupPart& part : group.parts) {
+      const LayerQuestion& question = chain[part.place].question;
+      answer.seconds += static_cast<double>(question.instances) * static_cast<double>(part.cost.cycles) *
+                        question.chip->cycle_seconds;
+      const std::optional<double> area = area_um2(*question.chip);
+      known = known && area;
+      answer.area_um2 = std::max(answer.area_um2.value_or(0), area.value_or(0));
+    }
+  if (!known) answer.area_um2.reset();
 }
 
 // What the answer is called, where it has a name.
@@ -225,7 +256,10 @@ BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptio
   found.chain = std::move(chain);
   answer.best = point_of(found.chain, found.best);
   add_figures(found.chain, found, answer);
+  add_physical(found.chain, found.best, answer);
+  answer.roofline = roofline_of(found.chain, found.best, {});
   add_notes(found.chain, found.best, answer);
+  add_overlap_notes(found.chain, found.best, answer);
   return answer;
 }
 
@@ -254,6 +288,7 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   how.fuse = request.search.fuse;
   how.tiles = request.search.fused_loops != 0;
   how.softmax = request.softmax;
+  how.overlap = request.overlap;
   for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
   std::optional<HandedOn> why;
   if (!request.why.empty()) why = handed_on(asked_chain, request.why);
@@ -277,7 +312,10 @@ BlockAnswer map_native_block(const BlockRequest& request) {
     for (const std::vector<Group>& trade : best_trades(found, how)) answer.front.push_back(point_of(chain, trade));
   if (request.search.fuse) answer.unfused = {energy_of(found.unfused), cycles_of(found.unfused)};
   add_figures(chain, found, answer);
+  add_physical(chain, found.best, answer);
+  answer.roofline = roofline_of(chain, found.best, request.search.fuse ? found.unfused : std::vector<Group>());
   add_notes(chain, found.best, answer);
+  add_overlap_notes(chain, found.best, answer);
   add_outside(found, how, answer);
   if (why) {
     const std::size_t equals = request.why.rfind('=');

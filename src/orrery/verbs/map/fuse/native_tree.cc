@@ -96,10 +96,26 @@ std::vector<TreeNode> group_nodes(const Chain& chain, const Group& group) {
   if (group.parts.size() == 1) {
     nodes = nest_nodes(chain, group.parts.front(), group.turns);
   } else {
-    TreeNode parts;
-    parts.kind = TreeNode::Kind::kSequence;
-    for (const GroupPart& part : group.parts) parts.inside.push_back(nest_nodes(chain, part, group.turns));
-    nodes.push_back(std::move(parts));
+    std::vector<TreeNode> stages;
+    for (std::size_t s = 0; s < group.stages.size(); ++s) {
+      TreeNode parts;
+      parts.kind = TreeNode::Kind::kSequence;
+      const std::size_t behind = s + 1 < group.stages.size() ? group.stages[s + 1] : group.parts.size();
+      for (std::size_t p = group.stages[s]; p < behind; ++p)
+        parts.inside.push_back(nest_nodes(chain, group.parts[p], group.turns));
+      stages.push_back(std::move(parts));
+    }
+    if (stages.size() == 1) {
+      nodes.push_back(std::move(stages[0]));
+    } else {
+      TreeNode all;
+      all.kind = TreeNode::Kind::kBeside;
+      all.count = static_cast<base::Count>(group.threads);
+      for (TreeNode& stage : stages)
+        all.inside.push_back(stage.inside.size() == 1 ? std::move(stage.inside[0])
+                                                      : std::vector<TreeNode>{std::move(stage)});
+      nodes.push_back(std::move(all));
+    }
     const auto turns_loop = [&](const char* name, base::Count bound, base::Count count) {
       TreeNode loop = loop_node(TreeNode::Kind::kLoop, name, count, bound / count);
       loop.shared = true;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/nest/model/legality.h"
+#include "orrery/verbs/map/fuse/block_overlap.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/online_softmax.h"
 
@@ -23,6 +24,28 @@ using Nodes = std::vector<TreeNode>;
 
 // Operators of an online softmax that stand beside the chain's.
 constexpr std::size_t kAside = 2;
+
+bool is_sequence(const TreeNode& node) {
+  return node.kind == NodeKind::kSequence || node.kind == NodeKind::kBeside;
+}
+
+// The operators of a group, and the first one of each stage.
+std::pair<std::vector<Nodes>, std::vector<std::size_t>> stages_of(const Nodes& nodes) {
+  if (nodes.size() != 1 || !is_sequence(nodes.front())) return {{nodes}, {0}};
+  if (nodes.front().kind == NodeKind::kSequence) return {nodes.front().inside, {0}};
+  std::vector<Nodes> parts;
+  std::vector<std::size_t> stages;
+  for (const Nodes& stage : nodes.front().inside) {
+    stages.push_back(parts.size());
+    const bool several = stage.size() == 1 && stage.front().kind == NodeKind::kSequence;
+    if (several && stage.front().inside.empty()) not_this_block(stage.front().from, "a sequence of the tree is empty");
+    if (several)
+      parts.insert(parts.end(), stage.front().inside.begin(), stage.front().inside.end());
+    else
+      parts.push_back(stage);
+  }
+  return {std::move(parts), std::move(stages)};
+}
 
 // The operator at the end of a nest.
 const TreeNode& compute_of(const Nodes& nodes) {
@@ -52,7 +75,7 @@ class Nest {
   void read(const Nodes& nodes) {
     for (const TreeNode& node : nodes) {
       if (node.kind == NodeKind::kCompute) continue;
-      if (node.kind == NodeKind::kSequence) not_this_block(node.from, "a sequence stands in an operator's nest");
+      if (is_sequence(node)) not_this_block(node.from, "a sequence stands in an operator's nest");
       node.kind == NodeKind::kHold ? hold(node) : loop(node);
       if (node.kind != NodeKind::kHold) read(node.inside[0]);
     }
@@ -118,6 +141,7 @@ class Nest {
     if (factor > 1) not_this_block(node.from, fmt::format("two loops over {} stand at one storage", node.name));
     factor = node.count;
     if (node.count == 1) return;
+    if (in_space && node.axis.empty()) not_this_block(node.from, "a loop in space lacks its `axis`");
     (in_space ? (node.axis == "x" ? axes_[l].first : axes_[l].second) : level.temporal_order).push_back(dimension);
   }
 
@@ -145,11 +169,22 @@ class Reader {
       *count = nodes->front().count;
       nodes = &nodes->front().inside[0];
     }
-    const bool several = nodes->size() == 1 && nodes->front().kind == NodeKind::kSequence;
-    const std::vector<Nodes> parts = several ? nodes->front().inside : std::vector<Nodes>{*nodes};
+    const bool several = nodes->size() == 1 && is_sequence(nodes->front());
+    const auto [parts, stages] = stages_of(*nodes);
     if (parts.empty() || parts.size() > chain_.length + kAside)
       not_this_block(nodes->front().from, "a group of the tree has as many operators as the block has not");
     Group group = shape(parts, first, turns);
+    group.stages = stages;
+    if (several && nodes->front().kind == NodeKind::kBeside) {
+      group.threads = static_cast<std::size_t>(nodes->front().count);
+      if (stages.size() < 2 || group.threads < 2 || group.threads > stages.size())
+        not_this_block(nodes->front().from,
+                       fmt::format("{} parts cannot run {} at once", stages.size(), group.threads));
+    }
+    for (std::size_t s = 1; s < stages.size(); ++s)
+      if (!may_begin_stage(chain_, group, stages[s]))
+        not_this_block(all.front().from, fmt::format("`{}` cannot run beside what it takes",
+                                                     chain_[group.parts[stages[s]].place].question.name));
     if (chain_[first].question.instances != instances)
       not_this_block(all.front().from, fmt::format("`{}` runs {} times, not {}", chain_[first].question.name,
                                                    chain_[first].question.instances, instances));
@@ -171,7 +206,7 @@ class Reader {
   static bool ends_in_parts(const Nodes& nodes) {
     const Nodes* list = &nodes;
     while (list->size() == 1 && list->front().kind == NodeKind::kLoop) list = &list->front().inside[0];
-    return list->size() == 1 && list->front().kind == NodeKind::kSequence;
+    return list->size() == 1 && is_sequence(list->front());
   }
 
   // A group without mappings, whose operators are those that the tree names.

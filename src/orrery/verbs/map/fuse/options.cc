@@ -7,6 +7,7 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/base/text/text.h"
+#include "orrery/cli/quiet_console.h"
 #include "orrery/cli/run_verb.h"
 #include "orrery/cli/shared_options.h"
 #include "orrery/verbs/map/fuse/json.h"
@@ -79,6 +80,7 @@ void declare_model(CommandLine& line, BlockRequest& request) {
              "elementwise (one sweep that needs no sums)",
              [&request](const std::string& name) { request.softmax = softmax(name); });
   line.offer("--softmax", {"auto", "multipass", "online", "elementwise"});
+  line.toggle("--overlap", request.overlap, "Tiles of operators that are fused may run side by side");
   line.texts("--hand-on", request.handed_on, "TENSOR=STORAGE",
              "Where a tensor has to be handed on: KTQ=HBM (repeatable)");
   line.text("--why", request.why, "TENSOR=STORAGE", "What becomes of the best with a tensor handed on elsewhere");
@@ -102,9 +104,7 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {!native.ignored.empty(), "--ignore"},
                                                      {!native.like.empty(), "--like"},
                                                      {request.softmax != Softmax::kAuto, "--softmax"},
-                                                     {!request.handed_on.empty(), "--hand-on"},
-                                                     {!request.why.empty(), "--why"},
-                                                     {!request.tree.empty(), "--tree"}};
+                                                     {request.overlap, "--overlap"}};
   const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
                                                    {!request.templates.defined.empty(), "--define"},
                                                    {!request.templates.folders.empty(), "--include"}};
@@ -117,9 +117,12 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                       : "leave it out, or give AccelForge's files: `--compat accelforge ARCH.yaml WORKLOAD.yaml`");
   };
   compat ? refuse(of_a_model) : refuse(of_files);
-  if (!request.tree.empty() && (!request.handed_on.empty() || !request.why.empty() || request.search.front))
+  if (!request.tree.empty() &&
+      (options.apart || !request.handed_on.empty() || !request.why.empty() || request.search.front || request.overlap))
     misuse("O2111", "`--tree` is one tree: nothing is chosen, and nothing compared",
-           "leave `--hand-on`, `--why` and `--pareto` out, or have the block searched");
+           "leave `--no-fuse`, `--hand-on`, `--why`, `--overlap` and `--pareto` out, or have the block searched");
+  if (request.overlap && options.apart)
+    misuse("O2111", "only operators that are fused run side by side", "leave `--overlap` or `--no-fuse` out");
   if (request.softmax == Softmax::kOnline && (options.apart || request.search.fused_loops == 0))
     misuse("O2111", "an online softmax shares its loops over queries and keys with both products",
            "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");
@@ -200,7 +203,8 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
   }
   auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
   for (const std::string& capacity : answer.capacities) reason.note(capacity);
-  reason.hint("a larger memory, or `keep` and `may_keep` that hold less, makes room");
+  reason.hint(answer.native ? "a larger memory (`--set`) or another place (`--hand-on`) makes room"
+                            : "a larger memory, or `keep` and `may_keep` that hold less, makes room");
   return {kNo, reasons.all()};
 }
 
@@ -208,6 +212,24 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
 
 bool asks_for_blocks(const Arguments& arguments) {
   return is_compat(arguments) || is_bare_fuse(arguments);
+}
+
+BlockRequest block_request(const Arguments& arguments) {
+  BlockOptions options;
+  QuietConsole console;
+  if (!read(arguments, console, options)) refuse_help();
+  if (is_compat(arguments))
+    misuse("O2059", "a study fuses blocks of models: figures of AccelForge's files are in units of their own",
+           "name a model and a chip, or run `orrery map --fuse --compat accelforge` for each point");
+  demand_one_kind(options, false);
+  const BlockRequest& request = options.request;
+  for (const auto& [given, option] : {std::pair{request.search.front, "--pareto"},
+                                      {!request.why.empty(), "--why"},
+                                      {!request.tree.empty(), "--tree"}})
+    if (given)
+      misuse("O2059", fmt::format("a sweep asks for the best block, `{}` for something else", option),
+             "leave it out, and ask it of the points that matter: `-o DIR` writes their commands");
+  return request;
 }
 
 int run_map_fuse(const Arguments& arguments, Console& console) {

@@ -19,9 +19,10 @@ struct BlockRequest {
   MapRequest native;                             // a model and its chips, in place of files
   fused::SearchOptions search;
   Softmax softmax = Softmax::kAuto;    // of a model
-  std::vector<std::string> handed_on;  // of a model: TENSOR=STORAGE, demanded
-  std::string why;                     // of a model: TENSOR=STORAGE, to compare; empty: none
-  std::string tree;                    // of a model: a file with the tree, in place of a search
+  bool overlap = false;                // of a model: operators of a group may run side by side
+  std::vector<std::string> handed_on;  // TENSOR=STORAGE, demanded
+  std::string why;                     // TENSOR=STORAGE, to compare; empty: none
+  std::string tree;                    // a file with the tree, in place of a search
   std::function<const std::atomic<bool>*()> interruptible;
 };
 

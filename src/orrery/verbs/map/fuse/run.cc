@@ -6,11 +6,14 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "orrery/base/text/edit_distance.h"
 #include "orrery/engines/fused/model/evaluate.h"
 #include "orrery/formats/accelforge/fused_problem_reader.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/verbs/map/fuse/draw_tree.h"
+#include "orrery/verbs/map/fuse/tree_file.h"
 
 namespace orrery::verbs {
 namespace {
@@ -148,6 +151,75 @@ BlockPoint point_of(const fused::Problem& problem, const fused::Solution& soluti
   return {solution.energy, solution.latency, nodes_of(problem, solution.tree)};
 }
 
+// The problem with TENSOR=STORAGE demanded besides. Throws InputError O2113.
+fused::Problem with_demand(fused::Problem problem, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string tensor = text.substr(0, equals), name = equals == std::string::npos ? "" : text.substr(equals + 1);
+  std::vector<std::string> tensors, storages;
+  int at = -1, of = -1;
+  for (std::size_t t = 0; t < problem.tensors.size(); ++t) {
+    if (problem.tensors[t].kind != fused::TensorKind::kIntermediate) continue;
+    tensors.push_back(problem.tensors[t].name);
+    if (tensors.back() == tensor) of = static_cast<int>(t);
+  }
+  for (std::size_t s = 0; s < problem.machine.storages.size(); ++s) {
+    if (s > 0 && !problem.machine.storages[s].exchange) continue;
+    storages.push_back(problem.machine.storages[s].name);
+    if (storages.back() == name) at = static_cast<int>(s);
+  }
+  if (of < 0)
+    base::fail("O2113", fmt::format("no einsum hands `{}` to another one", tensor), {},
+               tensors.empty()
+                   ? "none of these einsums hands anything on"
+                   : base::did_you_mean(tensor, tensors, fmt::format("those are {}", fmt::join(tensors, ", "))));
+  if (at < 0)
+    base::fail("O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, name), {},
+               fmt::format("it can in {}", fmt::join(storages, ", ")));
+  const auto rule = std::find_if(problem.fuse.begin(), problem.fuse.end(),
+                                 [&](const fused::FuseRule& one) { return one.tensor == of; });
+  if (rule == problem.fuse.end()) {
+    fused::FuseRule made;
+    made.tensor = of;
+    made.at = at;
+    problem.fuse.push_back(std::move(made));
+  } else if (rule->at >= 0 && rule->at != at) {
+    base::fail("O2113",
+               fmt::format("`{}` has to be handed on in `{}` already", tensor,
+                           problem.machine.storages[static_cast<std::size_t>(rule->at)].name),
+               {}, "the files' `keep` and `may_keep`, or another `--hand-on`, say so");
+  } else {
+    rule->at = at;
+  }
+  return problem;
+}
+
+// What the best of a problem with the demand of `--why` takes.
+void add_why(const fused::Problem& problem, const std::string& text, fused::SearchOptions search, BlockAnswer& answer) {
+  search.front = false;
+  const fused::Result result = fused::optimize(problem, search);
+  const std::size_t equals = text.rfind('=');
+  answer.why = BlockWhy{text.substr(0, equals), text.substr(equals + 1), std::nullopt};
+  if (result.best) answer.why->best = {result.best->energy, result.best->latency};
+  answer.ended_early = answer.ended_early || !result.certificate.optimal;
+}
+
+// A tree from a file in place of the search. Throws InputError O2112 where it is not allowed.
+BlockAnswer given_tree(const BlockRequest& request, const fused::Problem& problem, BlockAnswer answer) {
+  TreeFile file = read_tree(request.tree);
+  const fused::Tree tree = tree_of(problem, file.tree);
+  const fused::Evaluation cost = fused::evaluate(problem, tree);
+  if (!cost.legal())
+    base::fail("O2112", fmt::format("the tree is not allowed: {}", cost.faults.front().reason),
+               file.tree.empty() ? base::Location{} : file.tree.front().from,
+               "a tree goes with the files and the `--define`s that it was found for");
+  answer.inputs.push_back(std::move(file.input));
+  answer.searched = false;
+  answer.best = BlockPoint{cost.energy, cost.latency, nodes_of(problem, tree)};
+  add_costs(problem, tree, cost, nullptr, answer);
+  add_exchanges(problem, tree, answer);
+  return answer;
+}
+
 }  // namespace
 
 BlockAnswer map_fused_block(const BlockRequest& request) {
@@ -156,8 +228,17 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
   answer.objective = request.search.goal == fused::Goal::kEnergy  ? "energy"
                      : request.search.goal == fused::Goal::kDelay ? "delay"
                                                                   : "edp";
-  const fused::Problem problem = read_block(request, answer).problem;
+  fused::Problem problem = read_block(request, answer).problem;
   if (const std::string wrong = fused::fault(problem); !wrong.empty()) base::fail("O2109", wrong);
+  const fused::Problem as_read = problem;
+  fused::Problem compared = problem;  // for `--why`, which has the last word on its tensor
+  const std::string asked = request.why.substr(0, request.why.rfind('='));
+  for (const std::string& text : request.handed_on) {
+    problem = with_demand(std::move(problem), text);
+    if (text.substr(0, text.rfind('=')) != asked) compared = with_demand(std::move(compared), text);
+  }
+  if (!request.why.empty()) compared = with_demand(std::move(compared), request.why);
+  if (!request.tree.empty()) return given_tree(request, problem, std::move(answer));
   fused::SearchOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
   const fused::Result result = fused::optimize(problem, search);
@@ -179,14 +260,15 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
     fused::SearchOptions apart = search;
     apart.fuse = false;
     apart.front = false;
-    const fused::Result other = fused::optimize(problem, apart);
+    const fused::Result other = fused::optimize(as_read, apart);
     if (other.best) {
       answer.unfused = {other.best->energy, other.best->latency};
-      unfused = fused::evaluate(problem, other.best->tree);
+      unfused = fused::evaluate(as_read, other.best->tree);
     }
   }
   add_costs(problem, result.best->tree, cost, unfused ? &*unfused : nullptr, answer);
   add_exchanges(problem, result.best->tree, answer);
+  if (!request.why.empty()) add_why(compared, request.why, search, answer);
   return answer;
 }
 

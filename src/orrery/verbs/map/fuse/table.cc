@@ -1,6 +1,8 @@
 #include "orrery/verbs/map/fuse/table.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,30 +24,39 @@ std::string shown_bytes(double bits) {
   return fmt::format("{:.4g} B", bytes);
 }
 
-void draw_nodes(const std::vector<TreeNode>& nodes, std::size_t depth, std::string& out) {
+using Bits = std::map<std::string, double>;  // by storage
+
+// `held`: on the way in.
+void draw_nodes(const std::vector<TreeNode>& nodes, std::size_t depth, Bits held, const Bits& capacity,
+                std::string& out) {
   const std::string indent(2 * depth, ' ');
   for (const TreeNode& node : nodes) {
     switch (node.kind) {
-      case TreeNode::Kind::kHold:
-        out += fmt::format("{}{} {} {} ({})\n", indent, node.where, node.shared ? "hands on" : "keeps", node.name,
-                           shown_bytes(node.bits));
+      case TreeNode::Kind::kHold: {
+        const double bits = held[node.where] += node.bits;
+        const auto room = capacity.find(node.where);
+        out += fmt::format("{}{} {} {} ({}{})\n", indent, node.where, node.shared ? "hands on" : "keeps", node.name,
+                           shown_bytes(node.bits),
+                           room == capacity.end() ? "" : fmt::format("; {:.3g} % full", 100 * bits / room->second));
         break;
+      }
       case TreeNode::Kind::kLoop:
         out += fmt::format("{}for {} in {} of {}{}\n", indent, node.name, node.count, node.tile,
                            node.shared ? ", fused" : "");
-        draw_nodes(node.inside[0], depth + 1, out);
+        draw_nodes(node.inside[0], depth + 1, held, capacity, out);
         break;
       case TreeNode::Kind::kSpread:
         out += fmt::format("{}spread {} in {} of {} over {}\n", indent, node.name, node.count, node.tile, node.where);
-        draw_nodes(node.inside[0], depth + 1, out);
+        draw_nodes(node.inside[0], depth + 1, held, capacity, out);
         break;
       case TreeNode::Kind::kCompute:
         out += fmt::format("{}{} on {}\n", indent, node.name, node.where);
         break;
       case TreeNode::Kind::kSequence:
+      case TreeNode::Kind::kBeside:
         for (std::size_t i = 0; i < node.inside.size(); ++i) {
-          out += fmt::format("{}{}\n", indent, i == 0 ? "first" : "then");
-          draw_nodes(node.inside[i], depth + 1, out);
+          out += fmt::format("{}{}\n", indent, part_heading(node, i));
+          draw_nodes(node.inside[i], depth + 1, held, capacity, out);
         }
         break;
     }
@@ -125,6 +136,15 @@ std::string exchange_table(const BlockAnswer& answer) {
   return table.rows.empty() ? "" : text(table);
 }
 
+std::string roofline_text(const BlockRoofline& roofline) {
+  std::string out = fmt::format("\n{} moves {}", roofline.storage, shown_bytes(8 * roofline.bytes));
+  if (roofline.unfused_bytes) out += fmt::format(" instead of {}", shown_bytes(8 * *roofline.unfused_bytes));
+  out += fmt::format(": {:.4g} operations a byte", roofline.intensity);
+  if (roofline.unfused_intensity) out += fmt::format(" instead of {:.4g}", *roofline.unfused_intensity);
+  if (roofline.ridge) out += fmt::format("; below {:.4g} its ports take longer than the units", *roofline.ridge);
+  return out;
+}
+
 std::string trade_off_table(const BlockAnswer& answer) {
   Table table;
   table.header = {"trade-off", "energy", "latency"};
@@ -136,10 +156,18 @@ std::string trade_off_table(const BlockAnswer& answer) {
 
 }  // namespace
 
+const char* part_heading(const TreeNode& node, std::size_t part) {
+  if (node.kind == TreeNode::Kind::kBeside) return part == 0 ? "side by side" : "a round behind";
+  return part == 0 ? "first" : "then";
+}
+
 std::string map_fuse_table(const BlockAnswer& answer) {
   if (!answer.best) return "";
   std::string out = answer.title.empty() ? "" : answer.title + "\n\n";
-  draw_nodes(answer.best->tree, 0, out);
+  Bits capacity;
+  for (const BlockUse& use : answer.use)
+    if (use.capacity_bits && *use.capacity_bits > 0) capacity[use.storage] = *use.capacity_bits;
+  draw_nodes(answer.best->tree, 0, {}, capacity, out);
   out += "\n" + einsum_table(answer) + "\n" + storage_table(answer) + "\n" + traffic_table(answer);
   if (const std::string handed = exchange_table(answer); !handed.empty()) out += "\n" + handed;
   if (!answer.front.empty()) out += "\n" + trade_off_table(answer);
@@ -154,6 +182,7 @@ std::string map_fuse_table(const BlockAnswer& answer) {
                                    change_text(why->best->first, answer.best->energy),
                                    change_text(why->best->second, answer.best->latency))
                      : fmt::format("\n{} cannot be handed on in {}", why->tensor, why->storage);
+  if (answer.roofline) out += roofline_text(*answer.roofline);
   for (const std::string& note : answer.notes) out += "\n" + note;
   if (!answer.searched) return out + "\nthe tree was given: nothing is proven\n";
   const base::Certificate& proven = answer.certificate;

@@ -51,23 +51,39 @@ TreeNode node_from(const Node& one) {
   if (one.find("hold") != nullptr) {
     node.name = text_of(one, "hold");
     node.where = text_of(one, "at");
+    if (const auto* shared = one.find("shared")) {
+      if (shared->value.kind != Node::Kind::kTruth)
+        no_tree(shared->value.where, fmt::format("`shared` is {}, neither true nor false", describe(shared->value)));
+      node.shared = shared->value.truth;
+    }
+    if (one.find("of") != nullptr) node.of = text_of(one, "of");
   } else if (one.find("compute") != nullptr) {
     node.kind = NodeKind::kCompute;
     node.name = text_of(one, "compute");
     node.where = text_of(one, "on");
-  } else if (one.find("sequence") != nullptr) {
-    node.kind = NodeKind::kSequence;
-    const Node& parts = member(one, "sequence");
-    if (parts.kind != Node::Kind::kList) no_tree(parts.where, "`sequence` is not a list");
+  } else if (one.find("sequence") != nullptr || one.find("side_by_side") != nullptr) {
+    const char* key = one.find("sequence") != nullptr ? "sequence" : "side_by_side";
+    node.kind = one.find("sequence") != nullptr ? NodeKind::kSequence : NodeKind::kBeside;
+    const Node& parts = member(one, key);
+    if (parts.kind != Node::Kind::kList) no_tree(parts.where, fmt::format("`{}` is not a list", key));
     for (const Node& part : parts.items) node.inside.push_back(nodes_from(part));
+    if (node.kind == NodeKind::kBeside) node.count = count_of(one, "at_once");
   } else {
     node.name = text_of(one, "loop");
     node.count = count_of(one, "count");
     node.kind = one.find("over") != nullptr ? NodeKind::kSpread : NodeKind::kLoop;
+    if (one.find("variables") != nullptr) {
+      const Node& names = member(one, "variables");
+      if (names.kind != Node::Kind::kList) no_tree(names.where, "`variables` is not a list");
+      for (const Node& name : names.items) {
+        if (!name.is_text()) no_tree(name.where, fmt::format("a variable is {}, not a name", describe(name)));
+        node.variables.push_back(name.text);
+      }
+    }
     if (node.kind == NodeKind::kSpread) {
       node.where = text_of(one, "over");
-      node.axis = text_of(one, "axis");
-      if (node.axis != "x" && node.axis != "y")
+      if (one.find("axis") != nullptr) node.axis = text_of(one, "axis");
+      if (!node.axis.empty() && node.axis != "x" && node.axis != "y")
         no_tree(one.where, fmt::format("`{}` is neither axis x nor y", node.axis));
     } else if (one.find("at") != nullptr) {
       node.where = text_of(one, "at");
@@ -90,7 +106,10 @@ TreeFile read_tree(const std::string& path) {
   const auto file = base::read_file(path);
   const Node document = formats::json::parse(file, "O2112", kWayOut);
   const Node* tree = &document;
-  if (document.is_object()) tree = &member(member(document, "result"), "tree");
+  if (document.is_object()) {
+    const Node& result = member(document, "result");
+    tree = &member(result.find("tree") != nullptr ? result : member(result, "fused"), "tree");
+  }
   return {nodes_from(*tree), base::file_input(*file)};
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "orrery/present/graph_svg.h"
+#include "orrery/verbs/map/fuse/table.h"
 
 namespace orrery::verbs {
 namespace {
@@ -100,8 +101,9 @@ class Picture {
           line(depth, fmt::format("{} on {}", node.name, node.where), " style=\"font-style:italic\"");
           break;
         case TreeNode::Kind::kSequence:
+        case TreeNode::Kind::kBeside:
           for (std::size_t i = 0; i < node.inside.size(); ++i) {
-            line(depth, i == 0 ? "first" : "then");
+            line(depth, part_heading(node, i));
             nodes(node.inside[i], depth + 1, held);
           }
           break;

@@ -13,8 +13,8 @@
 namespace orrery::sweep {
 
 const std::vector<std::string>& swept_verbs() {
-  static const std::vector<std::string> names = {"map",   "energy",          "train",      "place",
-                                                 "serve", "sparse simulate", "tune select"};
+  static const std::vector<std::string> names = {"map",   "map --fuse", "energy",          "train",
+                                                 "place", "serve",      "sparse simulate", "tune select"};
   return names;
 }
 

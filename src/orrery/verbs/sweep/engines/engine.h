@@ -14,6 +14,7 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/text/override.h"
 #include "orrery/inputs/inputs.h"
+#include "orrery/verbs/map/fuse/request.h"
 #include "orrery/verbs/map/run.h"
 #include "orrery/verbs/place/run.h"
 #include "orrery/verbs/serve/run.h"
@@ -26,8 +27,9 @@
 namespace orrery::sweep {
 
 // A verb's question, from its own options.
-using Request = std::variant<verbs::MapRequest, verbs::DocumentRequest, verbs::TrainRequest, verbs::PlaceRequest,
-                             verbs::ServeRequest, verbs::SimulateRequest, verbs::TuneSelectRequest>;
+using Request =
+    std::variant<verbs::MapRequest, verbs::BlockRequest, verbs::DocumentRequest, verbs::TrainRequest,
+                 verbs::PlaceRequest, verbs::ServeRequest, verbs::SimulateRequest, verbs::TuneSelectRequest>;
 // Reads a verb's arguments; throws InputError as the verb would.
 using ReadRequest = std::function<Request(const std::string& verb, const std::vector<std::string>& arguments)>;
 

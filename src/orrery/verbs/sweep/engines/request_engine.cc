@@ -9,6 +9,7 @@
 #include "orrery/base/numbers/factor.h"
 #include "orrery/base/text/text_file.h"
 #include "orrery/verbs/energy/run.h"
+#include "orrery/verbs/map/fuse/native_block.h"
 #include "orrery/verbs/sweep/engines/question_key.h"
 #include "orrery/verbs/sweep/engines/request_outcome.h"
 #include "orrery/verbs/sweep/points/arguments.h"
@@ -49,6 +50,8 @@ Request RequestEngine::request_at(const base::Overrides& point) {
       [&](auto& of) {
         if constexpr (requires { of.overrides; })
           of.overrides.insert(of.overrides.end(), parts.settings.begin(), parts.settings.end());
+        else if constexpr (requires { of.native.overrides; })
+          of.native.overrides.insert(of.native.overrides.end(), parts.settings.begin(), parts.settings.end());
         else if (!parts.settings.empty())
           base::fail("O2059",
                      fmt::format("`{}` has no field `{}`: it takes options only", verb_, parts.settings[0].path), {},
@@ -57,6 +60,7 @@ Request RequestEngine::request_at(const base::Overrides& point) {
           of.limits.threads = 1;
           of.limits.stop = options_.stop;
         }
+        if constexpr (requires { of.search.limits; }) of.search.limits.threads = 1;
         if constexpr (requires { of.interruptible; }) of.interruptible = [this] { return options_.stop; };
       },
       request);
@@ -70,6 +74,9 @@ RequestEngine::Answer RequestEngine::answer(const base::Overrides& point) {
     verbs::TrainedModel trained = verbs::train(*train);
     out = {outcome_of(trained, !trained.all_choices || !trained.unproven.empty()), std::move(trained.inputs),
            std::move(trained.warnings)};
+  } else if (const auto* block = std::get_if<verbs::BlockRequest>(&request)) {
+    verbs::BlockAnswer fused = verbs::map_native_block(*block);
+    out = {outcome_of(fused), std::move(fused.inputs), std::move(fused.warnings)};
   } else if (const auto* place = std::get_if<verbs::PlaceRequest>(&request)) {
     verbs::PlacedGraph placed = verbs::place(*place);
     out = {outcome_of(placed), std::move(placed.inputs), std::move(placed.warnings)};

@@ -47,6 +47,24 @@ Outcome outcome_of(const verbs::TrainedModel& trained, bool limited) {
   return out;
 }
 
+Outcome outcome_of(const verbs::BlockAnswer& fused) {
+  Outcome out;
+  if (!fused.best) {
+    out.status = fused.ended_early ? Status::kTimeout : Status::kInfeasible;
+    out.reason = fused.ended_early ? "the search ended before it found a block" : fused.infeasible;
+    return out;
+  }
+  out.status = fused.certificate.optimal ? Status::kOptimal : Status::kGap;
+  out.gap = fused.certificate.optimal ? 0 : fused.certificate.gap;
+  out.figures[Figure::kEnergy] = fused.best->energy;
+  out.figures[Figure::kCycles] = fused.best->latency;
+  out.figures[Figure::kEdp] = fused.best->energy * fused.best->latency / 1e12;
+  out.figures[Figure::kSeconds] = fused.seconds;
+  out.figures[Figure::kArea] = fused.area_um2.value_or(store::kAbsent);
+  if (fused.seconds > 0) out.figures[Figure::kPower] = fused.best->energy * 1e-12 / fused.seconds;
+  return out;
+}
+
 Outcome outcome_of(const verbs::PlacedGraph& placed) {
   Outcome out;
   const dataflow::Placement& placement = placed.placement;

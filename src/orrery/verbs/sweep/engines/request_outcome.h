@@ -2,6 +2,7 @@
 #pragma once
 
 #include "orrery/verbs/energy/run.h"
+#include "orrery/verbs/map/fuse/answer.h"
 #include "orrery/verbs/place/run.h"
 #include "orrery/verbs/serve/run.h"
 #include "orrery/verbs/sparse/simulate/run.h"
@@ -14,6 +15,7 @@ namespace orrery::sweep {
 // `limited`: a limit ended the search before its proof. Time is that of the run where tokens are given, else of an
 // iteration; energy is of the operators on a chip, else what the system is rated.
 store::Outcome outcome_of(const verbs::TrainedModel& trained, bool limited);
+store::Outcome outcome_of(const verbs::BlockAnswer& fused);
 store::Outcome outcome_of(const verbs::PlacedGraph& placed);
 // The figures of a placement that takes `final_ns`. Its searches hold times within 1e-12 for equal, so figures have 12
 // digits.

@@ -135,7 +135,7 @@ std::string checked(const Study& study, const ReadRequest& read) {
   static const std::atomic<bool> stop{true};
   EngineOptions how;
   how.pins = study.pins;
-  if (study.verb == "train" || study.verb == "place") how.stop = &stop;
+  if (study.verb == "train" || study.verb == "place" || study.verb == "map --fuse") how.stop = &stop;
   for (const Axis* axis : study.axes()) how.paths.push_back(axis->path), how.values.push_back(axis->values);
   const std::unique_ptr<Engine> engine = make_engine(study.verb, study.arguments, read, how);
   const auto ask = [&](const base::Overrides& point) {

@@ -61,6 +61,7 @@ const std::vector<Figure>& figures_of(const std::string& verb) {
       {"map",
        {Figure::kEdp, Figure::kEnergy, Figure::kCycles, Figure::kUtilization, Figure::kArea, Figure::kSeconds,
         Figure::kPower, Figure::kEdpSeed}},
+      {"map --fuse", {Figure::kEdp, Figure::kEnergy, Figure::kCycles, Figure::kSeconds, Figure::kArea, Figure::kPower}},
       {"energy", {Figure::kArea}},
       {"train", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
       {"place", {Figure::kSeconds, Figure::kUtilization, Figure::kDollars, Figure::kEnergy, Figure::kPower}},
@@ -79,7 +80,7 @@ std::string searched_for(const std::string& verb, const std::vector<Objective>& 
                        [&](const Objective& objective) { return objective.figure == figure; });
   };
   if (verb == "train") return all(Figure::kDollars) ? "cost" : all(Figure::kEnergy) ? "energy" : "";
-  if (verb != "map") return "";
+  if (!verb.starts_with("map")) return "";
   bool energy = false, time = false;
   for (const Objective& objective : objectives) {
     const Figure figure = objective.figure;
@@ -87,12 +88,14 @@ std::string searched_for(const std::string& verb, const std::vector<Objective>& 
     energy = energy || both || figure == Figure::kEnergy;
     time = time || both || figure == Figure::kCycles || figure == Figure::kSeconds;
   }
-  return energy == time ? "" : energy ? "energy,delay" : "delay,energy";
+  if (energy == time) return "";
+  if (verb == "map --fuse") return energy ? "energy" : "delay";
+  return energy ? "energy,delay" : "delay,energy";
 }
 
 std::vector<Objective> usual_objectives(const std::string& verb) {
   if (verb == "energy") return {{"area", Figure::kArea, false}};
-  if (verb == "map") return {{"edp", Figure::kEdp, false}};
+  if (verb.starts_with("map")) return {{"edp", Figure::kEdp, false}};
   return {{"seconds", Figure::kSeconds, false}};
 }
 

@@ -1,0 +1,16 @@
+// Where a block stands under its chip's roofline, with fusion and without.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "orrery/verbs/map/fuse/answer.h"
+#include "orrery/verbs/map/fuse/block_cost.h"
+
+namespace orrery::verbs {
+
+// Operations for each byte that crosses the outermost storage's ports; below `ridge` those take longer than the units.
+// `unfused` may be empty.
+BlockRoofline roofline_of(const Chain& chain, const std::vector<Group>& best, const std::vector<Group>& unfused);
+
+}  // namespace orrery::verbs
