@@ -43,6 +43,7 @@ class Hope {
   virtual void found(const Cost& /*cost*/) {}  // a placement that nothing is added to
   virtual bool ended() = 0;                    // time is up
   virtual double most_lines() const = 0;       // of holds inside the exchange level: those that compute fastest
+  virtual double most_nests() const = 0;       // priced of a line and a tile, until one has room
 };
 
 }  // namespace orrery::fused

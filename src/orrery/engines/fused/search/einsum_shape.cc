@@ -37,7 +37,8 @@ int VariableClass::place(Count divisor) const {
   return found != divisors.end() && *found == divisor ? static_cast<int>(found - divisors.begin()) : -1;
 }
 
-EinsumShape::EinsumShape(const Problem& problem, int einsum) : view(problem, einsum) {
+EinsumShape::EinsumShape(const Problem& problem, int einsum, const std::function<bool()>& ended)
+    : view(problem, einsum) {
   for (int s = 1; s < static_cast<int>(view.machine.storages.size()); ++s) {
     if (!view.has_storage(s)) continue;
     if (view.machine.storages[s].exchange)
@@ -77,7 +78,7 @@ EinsumShape::EinsumShape(const Problem& problem, int einsum) : view(problem, ein
     for (std::size_t f = 0; f < space.allowed.size(); ++f)
       space.allowed[f].push_back(space.ways[f] > 1 && view.may_spread(static_cast<int>(f), one.members.front()));
   }
-  spreads = allowed_spreads(space);
+  spreads = allowed_spreads(space, ended);
 }
 
 int EinsumShape::class_of(int variable) const {

@@ -27,7 +27,8 @@ struct VariableClass {
 };
 
 struct EinsumShape {
-  EinsumShape(const Problem& problem, int einsum);
+  // Not all spreads once `ended` says so.
+  EinsumShape(const Problem& problem, int einsum, const std::function<bool()>& ended = {});
 
   int classes() const { return static_cast<int>(all.size()); }
   int class_of(int variable) const;  // -1: its bound is 1
@@ -57,8 +58,8 @@ struct EinsumShape {
   int exchange = -1;       // the exchange level, in Machine::storages
   std::vector<int> inner;  // storages inside of it, outside in
   std::vector<VariableClass> all;
-  std::vector<unsigned> ranks;   // by access: its classes
-  std::vector<Spreads> spreads;  // [choice][fanout][class]
+  std::vector<unsigned> ranks;  // by access: its classes
+  SpreadList spreads;           // [choice][fanout][class]
   Tile full{};
 };
 

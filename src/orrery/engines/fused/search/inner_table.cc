@@ -14,8 +14,9 @@ constexpr std::size_t kTilesBetweenDrops = 16;
 
 InnerTable::InnerTable(const EinsumShape& shape, Counted counted, Hope& hope)
     : shape_(shape), hope_(hope), lines_(nest_lines(shape, counted, hope)) {
-  std::stable_sort(lines_.begin(), lines_.end(),
-                   [](const NestLine& a, const NestLine& b) { return a.unit_latency < b.unit_latency; });
+  if (!hope.ended())
+    std::stable_sort(lines_.begin(), lines_.end(),
+                     [](const NestLine& a, const NestLine& b) { return a.unit_latency < b.unit_latency; });
   for (const NestLine& line : lines_)
     if (line.free.size() > kMostFree) throw std::length_error(shape.view.e.name + " has too many places for its loops");
   used_.resize(shape.view.machine.storages.size());
@@ -54,14 +55,19 @@ const InnerTable::Entry& InnerTable::entry(const Tile& tile, unsigned outside) {
     if (!hope_.wanted(bound) ||
         std::any_of(made.nests.begin(), made.nests.end(), [&](const InnerNest& n) { return n.cost.no_worse(bound); }))
       continue;
-    Walk walk{line, tile, outside, i, {}, {}, made.nests};
+    Walk walk{line, tile, outside, i, {}, {}, made.nests, hope_.most_nests()};
     bool divides = true;
     for (int c = 0; c < shape_.classes() && divides; ++c) {
       const int left = shape_.all[c].quotient[tile[c]][line.parts[c]];
       divides = left >= 0;
       walk.left[c] = static_cast<std::uint8_t>(left);
     }
-    if (divides) fill(walk, 0);
+    if (!divides) continue;
+    const Tile left = walk.left;
+    fill(walk, 0);
+    if (walk.most > 0 || !made.nests.empty()) continue;
+    walk.left = left;
+    smallest(walk);
   }
   if (!made.nests.empty()) made.least = made.nests.front().cost;
   for (const InnerNest& nest : made.nests) made.least.lower(nest.cost);
@@ -84,7 +90,7 @@ bool InnerTable::fill(Walk& walk, std::size_t free) {
   const std::uint8_t left = walk.left[c];
   const std::vector<std::int16_t>& quotient = shape_.all[c].quotient[left];
   bool innermost = false;
-  for (std::uint8_t count = 0; count <= left; ++count) {
+  for (std::uint8_t count = 0; count <= left && walk.most > 0 && !hope_.ended(); ++count) {
     if (quotient[count] < 0) continue;
     walk.counts[free] = count;
     walk.left[c] = static_cast<std::uint8_t>(quotient[count]);
@@ -98,8 +104,19 @@ bool InnerTable::fill(Walk& walk, std::size_t free) {
   return innermost;
 }
 
+// The nest with the smallest tiles: where it has no room, no other one has.
+void InnerTable::smallest(Walk& walk) {
+  for (std::size_t f = 0; f < walk.line.free.size(); ++f) {
+    std::uint8_t& left = walk.left[walk.line.free[f].cls];
+    walk.counts[f] = left;
+    left = 0;
+  }
+  price(walk);
+}
+
 bool InnerTable::price(Walk& walk) {
   ++priced_;
+  walk.most -= 1;
   const NestLine& line = walk.line;
   const int classes = shape_.classes();
   std::array<double, kMostClasses> above;  // temporal loops
@@ -156,7 +173,10 @@ Cost InnerTable::least(unsigned outside) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   Cost all{kNone, {kNone, kNone, kNone, kNone}, kNone};
   const std::vector<double> once(shape_.view.accesses(), 1);
-  for (const NestLine& line : lines_) all.lower(least(line, outside, once));
+  for (const NestLine& line : lines_) {
+    if (hope_.ended()) return {};
+    all.lower(least(line, outside, once));
+  }
   return all;
 }
 

@@ -42,6 +42,7 @@ class InnerTable {
     Tile left;
     std::array<std::uint8_t, kMostFree> counts;
     std::vector<InnerNest>& out;
+    double most = 0;  // that are still to be priced
   };
   struct Entry {
     std::vector<InnerNest> nests;
@@ -50,6 +51,7 @@ class InnerTable {
   void drop_unwanted();
   const Entry& entry(const Tile& tile, unsigned outside);
   bool fill(Walk& walk, std::size_t free);
+  void smallest(Walk& walk);
   bool price(Walk& walk);
 
   // What a line costs at least, `repeats` by access at its tile.

@@ -17,6 +17,8 @@
 namespace orrery::fused {
 namespace {
 
+constexpr std::uint32_t kJoinsBetweenLooks = 16;  // at the clock: a label is compared with all others of its key
+
 struct Label {
   double energy = 0;
   double delay = 0;
@@ -61,7 +63,7 @@ class Joiner {
  public:
   Joiner(const Problem& problem, const std::vector<const OperatorMappings*>& sets, const JoinOptions& options,
          const base::Budget& budget)
-      : problem_(problem), sets_(sets), options_(options), ticker_(budget), lives_(lives(problem)) {
+      : problem_(problem), sets_(sets), options_(options), ticker_(budget, kJoinsBetweenLooks), lives_(lives(problem)) {
     capacity_ = kUnlimited;
     for (const Storage& storage : problem.machine.storages)
       if (storage.exchange) capacity_ = storage.capacity;
@@ -91,7 +93,8 @@ class Joiner {
         if (!faces.contains(open)) faces[open] = faces_by_key(e, open);
         const auto found = faces[open].find(asked(e, state));
         if (found == faces[open].end()) continue;
-        for (const Interface* face : found->second) extend(e, state, *face, next);
+        for (const Interface* face : found->second)
+          if (!ticker_.was_spent()) extend(e, state, *face, next);
       }
       states = std::move(next);
       double alive = 0;

@@ -55,7 +55,7 @@ class Builder {
  public:
   Builder(const EinsumShape& shape, Counted counted) : shape_(shape), account_{shape, counted} {}
 
-  NestLine build(const std::vector<Place>& places, int spread) {
+  NestLine build(const std::vector<Place>& places, std::size_t spread) {
     line_ = {};
     line_.spread = spread;
     parts();
@@ -79,7 +79,7 @@ class Builder {
  private:
   int position(int storage) const { return shape_.view.machine.storages[storage].position; }
   int unit_position() const { return shape_.view.machine.units[shape_.view.e.unit].position; }
-  const std::vector<std::vector<Count>>& spreads() const { return shape_.spreads[line_.spread]; }
+  SpreadList::One spreads() const { return shape_.spreads[line_.spread]; }
 
   double parts_above(int position, int c) const {
     double product = 1;
@@ -177,12 +177,19 @@ class Builder {
   NestLine line_;
 };
 
-// Units that a spread uses.
-double instances(const std::vector<std::vector<Count>>& spread) {
-  double product = 1;
-  for (const std::vector<Count>& fanout : spread)
-    for (const Count count : fanout) product *= static_cast<double>(count);
-  return product;
+// The places of the spreads that use the most instances, at most so many.
+std::vector<std::size_t> widest(const SpreadList& spreads, double most) {
+  std::vector<std::size_t> places(spreads.size());
+  std::iota(places.begin(), places.end(), 0);
+  if (static_cast<double>(places.size()) <= most) return places;
+  std::vector<double> instances;
+  for (const std::size_t i : places) instances.push_back(spreads[i].instances());
+  const auto end = places.begin() + static_cast<std::ptrdiff_t>(most);
+  std::partial_sort(places.begin(), end, places.end(), [&](std::size_t a, std::size_t b) {
+    return instances[a] != instances[b] ? instances[a] > instances[b] : a < b;
+  });
+  places.erase(end, places.end());
+  return places;
 }
 
 // Of storage s, its reads or its writes.
@@ -229,16 +236,10 @@ std::vector<NestLine> nest_lines(const EinsumShape& shape, Counted counted, Hope
   if (shape.view.e.copy) return lines;
   Builder builder(shape, counted);
   const std::vector<std::vector<Place>> orders = Orders(shape).all();
-  std::vector<int> spreads(shape.spreads.size());
-  std::iota(spreads.begin(), spreads.end(), 0);
   const double most = std::max(1.0, hope.most_lines() / std::max(1.0, static_cast<double>(orders.size())));
-  if (static_cast<double>(spreads.size()) > most) {
-    std::stable_sort(spreads.begin(), spreads.end(),
-                     [&](int a, int b) { return instances(shape.spreads[a]) > instances(shape.spreads[b]); });
-    spreads.resize(static_cast<std::size_t>(most));
-  }
+  const std::vector<std::size_t> spreads = widest(shape.spreads, most);
   for (const std::vector<Place>& places : orders)
-    for (const int spread : spreads) {
+    for (const std::size_t spread : spreads) {
       if (hope.ended()) return lines;
       lines.push_back(builder.build(places, spread));
     }

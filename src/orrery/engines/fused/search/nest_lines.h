@@ -31,8 +31,8 @@ struct NestLine {
   };
 
   std::vector<Hold> holds;
-  int spread = 0;  // in EinsumShape::spreads
-  Tile parts{};    // by class: all spreads
+  std::size_t spread = 0;  // in EinsumShape::spreads
+  Tile parts{};            // by class: all spreads
   // A loop stands where it cannot move further in (past a hold that it does not change) or must not move further out:
   // below a hold of a tensor that has no rank of it, above one that has. Where a class may stand in several blocks, all
   // but the innermost are free; that one takes the rest.

@@ -76,6 +76,7 @@ class Maker {
   }
 
   void add_loops(std::vector<Count>& left) {
+    if (hope_.ended()) return;
     choose_depths(0);
     if (static_cast<int>(part_.loops.size()) == most_loops_ || part_.exchanged == 0) return;
     for (std::size_t i = 0; i < left.size(); ++i) {

@@ -21,6 +21,7 @@ namespace orrery::fused {
 namespace {
 
 constexpr double kLinesOfOne = 500, kLinesInHaste = 16;  // of an einsum, for an answer at once
+constexpr double kNestsInHaste = 256, kHaste = 0.1;      // of a line and a tile; seconds, once there is an answer
 constexpr std::size_t kBeam = 4;
 constexpr std::uint32_t kBetweenLooks = 16;  // at the clock: an einsum's tile may take milliseconds between two
 
@@ -48,15 +49,18 @@ class Rest final : public Hope {
     delay_ = delay;
     if (one_) incumbent_ = kUnlimited;
   }
+  // Once time is up, a single mapping that was found is.
   bool wanted(const Cost& cost) override {
-    if (ended()) return false;
+    if (ended() && !one_) return false;
     return incumbent_ == kUnlimited || value(cost) <= incumbent_ * (1 + 1e-9);
   }
   void found(const Cost& cost) override {
     if (one_) incumbent_ = std::min(incumbent_, value(cost));
   }
-  bool ended() override { return ticker_.spent(); }
+  // Haste ends with an answer.
+  bool ended() override { return (lines_ != kLinesInHaste || incumbent_ < kUnlimited) && ticker_.spent(); }
   double most_lines() const override { return lines_; }
+  double most_nests() const override { return lines_ == kLinesInHaste ? kNestsInHaste : kUnlimited; }
 
  private:
   double value(const Cost& cost) const { return goal_value(goal_, cost.energy + energy_, cost.delay() + delay_); }
@@ -121,16 +125,21 @@ class Search {
       Rest one(options_.goal, budget_, kUnlimited, true, kLinesOfOne);
       make_sets(alone, one);
       if (one.spent()) {
-        Rest hasty(options_.goal, without_limit_, kUnlimited, true, kLinesInHaste);
+        base::Limits haste;
+        haste.seconds = kHaste;
+        haste.memory = 0;
+        const base::Budget soon(haste);
+        Rest hasty(options_.goal, soon, kUnlimited, true, kLinesInHaste);
         make_sets(alone, hasty);
       }
       known = narrow(known, without_limit_);
+      result_.apart = result_.best;
     }
     Rest rest(options_.goal, budget_, known);
     make_sets(options_, rest);
     if (!options_.front) known = narrow(known, budget_);
     const JoinResult joined = join_sets(0, known, budget_);
-    complete_ = !rest.spent() && joined.complete;
+    complete_ = complete_ && !rest.spent() && joined.complete;
     report(joined, clock.seconds());
     return std::move(result_);
   }
@@ -175,9 +184,17 @@ class Search {
   // What each einsum costs at least, wherever its tensors are handed on.
   void least_of_each() {
     for (int e = 0; e < einsums_; ++e) {
-      shapes_.push_back(std::make_shared<const EinsumShape>(problem_, e));
-      const EinsumShape& shape = *shapes_.back();
+      int same = 0;
+      while (same < e && !alike(problem_, same, e)) ++same;
+      if (same < e) {
+        shapes_.push_back(shapes_[same]);
+        least_.push_back(least_[same]);
+        continue;
+      }
       Rest all(options_.goal, budget_, kUnlimited);
+      shapes_.push_back(std::make_shared<const EinsumShape>(problem_, e, [&] { return all.ended(); }));
+      const EinsumShape& shape = *shapes_.back();
+      complete_ = complete_ && shape.spreads.complete();
       const LevelTable level(shape, counted_, all);
       const EinsumView& view = shape.view;
       unsigned own = 0;
@@ -261,7 +278,7 @@ class Search {
   SearchOptions options_;
   base::Budget budget_;
   base::Budget without_limit_;
-  bool complete_ = false;
+  bool complete_ = true;
   int einsums_ = 0;
   Counted counted_;
   std::vector<std::shared_ptr<const EinsumShape>> shapes_;  // by einsum; listing their layouts takes time

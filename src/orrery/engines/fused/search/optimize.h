@@ -51,7 +51,8 @@ struct SearchSize {
 
 struct Result {
   std::optional<Solution> best;
-  std::vector<Solution> front;  // rising in energy; with `front` only
+  std::optional<Solution> apart;  // without fusion, a good one; not with `front`
+  std::vector<Solution> front;    // rising in energy; with `front` only
   base::Certificate certificate;
   SearchSize size;
   std::string infeasible;  // why there is no answer

@@ -74,7 +74,7 @@ class Line {
     }
   }
 
-  const Spreads& spreads(const NestLine& line) const { return shape_.spreads[line.spread]; }
+  SpreadList::One spreads(const NestLine& line) const { return shape_.spreads[line.spread]; }
   // Parts of a class over the fan-outs that are still to come.
   Count spread_from(const NestLine& line, int fanout, int c) const {
     Count product = 1;

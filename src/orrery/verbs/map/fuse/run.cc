@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/limits/stopwatch.h"
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/engines/fused/model/evaluate.h"
 #include "orrery/formats/accelforge/fused_problem_reader.h"
@@ -193,6 +194,37 @@ fused::Problem with_demand(fused::Problem problem, const std::string& text) {
   return problem;
 }
 
+// What `whole` leaves of its limit of time, for a second search.
+fused::SearchOptions rest_of(fused::SearchOptions whole, const base::Stopwatch& watch) {
+  if (whole.limits.seconds > 0) whole.limits.seconds = std::max(1e-3, whole.limits.seconds - watch.seconds());
+  return whole;
+}
+
+double value_of(fused::Goal goal, const fused::Solution& one) {
+  return goal == fused::Goal::kEnergy  ? one.energy
+         : goal == fused::Goal::kDelay ? one.latency
+                                       : one.energy * one.latency;
+}
+
+// The best without fusion, or where time is up what the search with fusion knew of, if that is better.
+std::optional<fused::Solution> unfused_of(const fused::Problem& problem, fused::SearchOptions search,
+                                          const fused::Result& known, BlockAnswer& answer) {
+  if (!known.best || !search.fuse || problem.einsums.size() < 2) return std::nullopt;
+  search.fuse = search.front = false;
+  fused::Result found = fused::optimize(problem, search);
+  answer.ended_early = !found.certificate.optimal;
+  if (known.apart && (!found.best || value_of(search.goal, *known.apart) < value_of(search.goal, *found.best)))
+    found.best = known.apart;
+  return found.best;
+}
+
+// What is not fused is an answer, too: where time was up, it may be the best one.
+void take_if_better(const fused::Solution& apart, fused::Goal goal, fused::Result& result) {
+  if (result.certificate.optimal || value_of(goal, apart) >= value_of(goal, *result.best)) return;
+  result.best = apart;
+  result.certificate.close(value_of(goal, apart), result.certificate.lower_bound);
+}
+
 // What the best of a problem with the demand of `--why` takes.
 void add_why(const fused::Problem& problem, const std::string& text, fused::SearchOptions search, BlockAnswer& answer) {
   search.front = false;
@@ -241,10 +273,13 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
   if (!request.tree.empty()) return given_tree(request, problem, std::move(answer));
   fused::SearchOptions search = request.search;
   if (request.interruptible) search.limits.stop = request.interruptible();
-  const fused::Result result = fused::optimize(problem, search);
+  const base::Stopwatch watch;
+  fused::Result result = fused::optimize(problem, search);
+  const std::optional<fused::Solution> apart = unfused_of(as_read, rest_of(search, watch), result, answer);
+  if (apart && request.handed_on.empty()) take_if_better(*apart, search.goal, result);
   answer.certificate = result.certificate;
   answer.infeasible = result.infeasible;
-  answer.ended_early = !result.certificate.optimal;
+  answer.ended_early = answer.ended_early || !result.certificate.optimal;
   for (const fused::Solution& one : result.front) answer.front.push_back(point_of(problem, one));
   if (!result.best) {
     for (const fused::Storage& storage : problem.machine.storages)
@@ -256,19 +291,13 @@ BlockAnswer map_fused_block(const BlockRequest& request) {
   answer.best = point_of(problem, *result.best);
   const fused::Evaluation cost = fused::evaluate(problem, result.best->tree);
   std::optional<fused::Evaluation> unfused;
-  if (search.fuse && problem.einsums.size() > 1) {
-    fused::SearchOptions apart = search;
-    apart.fuse = false;
-    apart.front = false;
-    const fused::Result other = fused::optimize(as_read, apart);
-    if (other.best) {
-      answer.unfused = {other.best->energy, other.best->latency};
-      unfused = fused::evaluate(as_read, other.best->tree);
-    }
+  if (apart) {
+    answer.unfused = {apart->energy, apart->latency};
+    unfused = fused::evaluate(as_read, apart->tree);
   }
   add_costs(problem, result.best->tree, cost, unfused ? &*unfused : nullptr, answer);
   add_exchanges(problem, result.best->tree, answer);
-  if (!request.why.empty()) add_why(compared, request.why, search, answer);
+  if (!request.why.empty()) add_why(compared, request.why, rest_of(search, watch), answer);
   return answer;
 }
 
