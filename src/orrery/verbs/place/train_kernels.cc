@@ -1,5 +1,6 @@
 #include "orrery/verbs/place/train_kernels.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "orrery/describe/machine/roofline.h"
@@ -61,6 +62,12 @@ void take_kernels_of_training(const workload::Transformer& model, bool causal, c
     if (kernel.name == "MHA_GEMM_1") scores = &kernel;
     if (kernel.name == "MHA_GEMM_2") values = &kernel;
   }
+  if (fused && std::any_of(graph.kernels.begin(), graph.kernels.end(),
+                           [](const Kernel& kernel) { return kernel.name.starts_with("MLA_GEMM"); }))
+    notes.emplace_back(
+        "MLA_GEMM_* are products with latents, every pair of tokens, in the place of the fused kernel that `train` "
+        "has: "
+        "some three times slower");
   if (!fused || scores == nullptr || values == nullptr) return;
   machine::Operator attention;
   attention.product = {scores->outer, scores->n, scores->m, scores->k,

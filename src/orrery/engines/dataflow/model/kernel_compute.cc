@@ -2,7 +2,8 @@
 // lanes and s stages of W x H cores
 //
 //   product      ceil(m / (l W)) * ceil(n / (s H)) * k cycles a tile
-//   elementwise  ceil(m / (l W)) * n, a product on vector lanes k times as much
+//   elementwise  ceil(m / (l W)) * n, a product on vector lanes k times as much (under a roofline, too: the state or
+//                window that is passed over k times stays on the chip)
 //   chain of e effective stages  ceil(k / (s e)) * n
 //
 // times the repeats that the user states (`num_input`). DFModel counts repeats with free cores only; corrected, always.
@@ -75,12 +76,20 @@ std::vector<machine::CoreShare> KernelCompute::shares(const workload::Kernel& ke
 void KernelCompute::price(const workload::Kernel& kernel, const Shard& shard, bool alone, PartitionKernel& result) {
   if (operators_ != nullptr) {
     const machine::OperatorModel& model = kernel.compute_utilization ? peak_ : *operators_;
-    const double seconds =
-        (kernel.unit == workload::KernelUnit::kSimd
-             ? model.elementwise_seconds(
-                   static_cast<double>(shard.m) * static_cast<double>(shard.n) * vector_depth(shard), precision_)
-             : model.matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_})) /
-        kernel.compute_utilization.value_or(1);
+    const double elements = static_cast<double>(shard.m) * static_cast<double>(shard.n), depth = vector_depth(shard);
+    double seconds = 0;
+    if (kernel.unit != workload::KernelUnit::kSimd) {
+      seconds = model.matrix_product_seconds({1, shard.m, shard.n, shard.k, precision_});
+    } else if (depth > 1 && !flat_ && !kernel.compute_utilization) {
+      // What is passed over again stays on the chip: a state, a filter's window.
+      double cycles = 0;
+      for (const machine::CoreShare& share : cores_.elementwise(shard.m, shard.n))
+        cycles = cycles > 0 ? std::min(cycles, share.cycles) : share.cycles;
+      seconds = std::max(model.elementwise_seconds(elements, precision_), cycles * depth / (frequency_ghz_ * 1e9));
+    } else {
+      seconds = model.elementwise_seconds(elements * depth, precision_);
+    }
+    seconds /= kernel.compute_utilization.value_or(1);
     result.compute_ns = tiles_ * seconds * 1e9 * (repeats_count_ ? repeats_of(kernel) : 1);
     return;
   }

@@ -68,7 +68,7 @@ class Cycles {
         output_(load.output.average()),
         further_((output_ - 1) / d_.tokens_per_step()),
         queries_(static_cast<double>(d_.queries())),
-        together_(load.concurrency && !load.prompt.varies() && !load.output.varies() && !d_.guesses_vary()) {}
+        together_(load.concurrency && !load.output.varies() && !d_.guesses_vary()) {}
 
   double prompt() const { return prompt_; }
   double output() const { return output_; }
@@ -97,7 +97,7 @@ class Cycles {
 
   // Of a pipeline, those that its users fill: of users who begin and end together, as many as their prompts take steps.
   double microbatches(double users) const {
-    const double steps = std::ceil(users * fresh_ / static_cast<double>(d_.max_batched_tokens));
+    const double steps = users * fresh_ / static_cast<double>(d_.max_batched_tokens);
     return together_ ? std::clamp(steps, 1.0, static_cast<double>(d_.pp)) : static_cast<double>(d_.pp);
   }
 

@@ -436,7 +436,9 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
   SchedulerLimits out;
   out.blocks = memory.blocks;
   out.block_tokens = memory.block_tokens;
-  if (memory.groups.size() > 1 && !requests.empty()) {
+  const bool states =
+      std::any_of(memory.groups.begin(), memory.groups.end(), [](const CacheGroup& g) { return g.state; });
+  if ((memory.groups.size() > 1 || states) && !requests.empty()) {
     double tokens = 0;
     for (const Request& request : requests) tokens += request.length();
     const Count mean = base::saturated(tokens / static_cast<double>(requests.size()) + 0.5);
