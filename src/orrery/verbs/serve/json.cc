@@ -26,22 +26,21 @@ Record<FirstToken> first_token() {
 
 Record<Deployment> plan() {
   using D = Deployment;
-  return {
-      {"engine", "vllm, trtllm or sglang.", [](const D& d) { return serving::rules(d.engine).name; }},
-      {"accelerators", "replicas x tp x pp x dp.", [](const D& d) { return d.accelerators(); }},
-      {"replicas", "Copies of the whole.", &D::replicas},
-      {"tp", "Tensor-parallel degree.", &D::tp},
-      {"pp", "Pipeline stages.", &D::pp},
-      {"ep", "Ways in which whole experts are spread over tp x dp.", &D::ep},
-      {"dp", "Groups of attention in a replica, with sequences of their own.", &D::dp},
-      {"precision", "Of products.", [](const D& d) { return machine::name(d.precision); }},
-      {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
-      {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
-      {"acceptance", "Of a guess.", &D::acceptance},
-      {"synchronous", "A step is scheduled once the one before has ended, else while that runs.", &D::synchronous},
-      {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
-      {"max_sequences", "That run at once in a group.", [](const D& d) { return d.max_sequences; }},
-      {"max_batched_tokens", "Of a step.", [](const D& d) { return d.max_batched_tokens; }}};
+  return {{"engine", "vllm, trtllm or sglang.", [](const D& d) { return serving::rules(d.engine).name; }},
+          {"accelerators", "replicas x tp x pp x dp.", [](const D& d) { return d.accelerators(); }},
+          {"replicas", "Copies of the whole.", &D::replicas},
+          {"tp", "Tensor-parallel degree.", &D::tp},
+          {"pp", "Pipeline stages.", &D::pp},
+          {"ep", "Ways in which whole experts are spread over tp x dp.", &D::ep},
+          {"dp", "Groups of attention in a replica, with sequences of their own.", &D::dp},
+          {"precision", "Of products.", [](const D& d) { return machine::name(d.precision); }},
+          {"kv_dtype", "Of keys and values.", [](const D& d) { return machine::name(d.cache_precision); }},
+          {"speculate", "Tokens that a step guesses of each sequence.", &D::drafted},
+          {"acceptance", "Of a guess.", &D::acceptance},
+          {"synchronous", "A step is scheduled once the one before has ended, else while that runs.", &D::synchronous},
+          {"evicts", "TensorRT-LLM admits who fits now, not to the end.", &D::evicts},
+          {"max_sequences", "That run at once in a group.", &D::max_sequences},
+          {"max_batched_tokens", "Of a step.", &D::max_batched_tokens}};
 }
 
 Record<KvMemory> memory() {

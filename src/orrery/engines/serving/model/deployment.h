@@ -23,10 +23,10 @@ struct EngineRules {
   base::Count max_batched_tokens = 0;  // of a step,
   base::Count small_sequences = 0;     // and both on an accelerator of less memory
   base::Count small_batched_tokens = 0;
-  bool mixes = true;                   // steps have prompts and decoding sequences; else prompts stop the others
-  double step_seconds = 0;             // of the host, a step that nothing hides,
-  double sequence_seconds = 0;         // and for each sequence in it
-  bool stays_together = false;         // users: a next request is looked at before any other goes on
+  bool mixes = true;            // steps have prompts and decoding sequences; else prompts stop the others
+  double step_seconds = 0;      // of the host, a step that nothing hides,
+  double sequence_seconds = 0;  // and for each sequence in it
+  bool stays_together = false;  // users: a next request is looked at before any other goes on
 };
 const EngineRules& rules(Engine engine);
 
