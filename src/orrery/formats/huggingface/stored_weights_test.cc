@@ -149,6 +149,25 @@ TEST(StoredWeights, OfHy3sLayerAheadAreItsReports) {
   EXPECT_EQ(total(ahead) - total(kWarned), 75497728 + 3643539456 + 20480 + 33554432);
 }
 
+// Ling 2.5's last layer attends, so that its module is as that one, of an attending layer's caches: by hand a matrix
+// and three norms besides.
+TEST(StoredWeights, OfLings25LayerAheadAreThoseOfALayerThatAttends) {
+  const auto total = [](Count layers, std::optional<Count> modules) {
+    ReadOptions options = kWarned;
+    options.ahead = modules;
+    const std::string ling = R"({"model_type": "bailing_hybrid", "hidden_size": 64, "num_attention_heads": 4,
+      "intermediate_size": 128, "vocab_size": 100, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 12,
+      "v_head_dim": 16, "q_lora_rank": 8, "num_experts": 16, "num_experts_per_tok": 2, "n_group": 4, "topk_group": 2,
+      "first_k_dense_replace": 1, "num_nextn_predict_layers": 1, "layer_group_size": 3, "num_hidden_layers": )";
+    return workload::parameters(read_config(base::source(ling + std::to_string(layers) + "}"), options).transformer)
+        .total;
+  };
+  const Count attending = total(6, {}) - total(5, {});
+  EXPECT_NE(attending, total(5, {}) - total(4, {})) << "that of a layer of deltas";
+  for (const Count layers : {5, 6})
+    EXPECT_EQ(total(layers, 0) - total(layers, {}), attending + 2 * 64 * 64 + 3 * 64) << layers;
+}
+
 // Kimi K3's list of tensors has 374 vectors of 7,168 that weigh its residual streams: four of each of 93 layers, two
 // behind the last. A norm of the latent stands in each of its 92 mixtures.
 TEST(StoredWeights, OfKimiK3sResidualStreamsAreTheVectorsOfItsTensors) {

@@ -151,7 +151,11 @@ void read_bailing_hybrid(Reading& r) {
   finish_channel_deltas(r, hidden, types, a, delta, {{"layer-head-gate", hidden, a.heads}}, dense, mixture,
                         mixture_layers(r, layers, after_first(r, layers, 2)));
   r.model.predicted_ahead = predicted_ahead(r);
-  r.model.ahead.known = false;  // whether by deltas or attention, no code says
+  // Latent attention and experts, behind whichever layer (vLLM, bailing_moe_mtp.py).
+  r.model.ahead.known = false;
+  for (const Block& kind : r.model.stacks.back().kinds)
+    if (std::holds_alternative<Attention>(kind.mixer) && std::holds_alternative<Experts>(kind.feed_forward))
+      r.model.ahead.known = true, r.model.ahead.layers = {kind};
 }
 
 }  // namespace orrery::formats::huggingface
