@@ -149,8 +149,7 @@ TEST(StoredWeights, OfHy3sLayerAheadAreItsReports) {
   EXPECT_EQ(total(ahead) - total(kWarned), 75497728 + 3643539456 + 20480 + 33554432);
 }
 
-// Ling 2.5's last layer attends, so that its module is as that one, of an attending layer's caches: by hand a matrix
-// and three norms besides.
+// Whether the last layer of Ling 2.5 attends or not: a module is a layer that attends, a matrix and three norms.
 TEST(StoredWeights, OfLings25LayerAheadAreThoseOfALayerThatAttends) {
   const auto total = [](Count layers, std::optional<Count> modules) {
     ReadOptions options = kWarned;
