@@ -48,6 +48,13 @@ TEST(LayerLists, KindsOfLayersThatNobodyHasAreRefusedByName) {
   EXPECT_EQ(codes(refused(dbrx)), Codes{"O0907"});
 }
 
+// Laguna's published files say which layers have no experts in both ways; its class reads `mlp_layer_types` alone.
+TEST(LayerLists, DenseLayersMayBeSaidTwice) {
+  const std::string twice = R"("mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "mlp_only_layers": [0])";
+  EXPECT_EQ(codes(refused(with("laguna", twice))), Codes{});
+  EXPECT_EQ(codes(refused(with("laguna", R"("mlp_only_layers": [0])"))), Codes{"O0917"});
+}
+
 TEST(LayerLists, GroupsOfExpertsMustBeThere) {
   const auto grouped = [](const std::string& more) {
     return codes(refused(with("deepseek_v3", kLatent + "\"n_routed_experts\": 16, " + more)));

@@ -135,6 +135,54 @@ TEST(StoredWeights, OfDeepSeekV3WithItsLayerAheadAreThoseOfItsTensors) {
   EXPECT_EQ(counted.total + 2 * Count{129280} * 7168, 684489830400);  // 685 B, as the hub has it
 }
 
+// Tencent's report of Hy3: 295 B parameters, and 3.8 B of the layer that predicts ahead. By hand: attention 75,497,728,
+// router and 193 experts 3,643,539,456, five norms 20,480, the matrix 33,554,432.
+TEST(StoredWeights, OfHy3sLayerAheadAreItsReports) {
+  const std::string hy3 = R"({"model_type": "hy_v3", "hidden_size": 4096, "num_hidden_layers": 80,
+    "num_attention_heads": 64, "intermediate_size": 13312, "vocab_size": 120832, "num_nextn_predict_layers": 1})";
+  ReadOptions ahead = kWarned;
+  ahead.ahead = 0;
+  const auto total = [&](const ReadOptions& options) {
+    return workload::parameters(read_config(base::source(hy3), options).transformer).total;
+  };
+  EXPECT_EQ(total(kWarned), 295033528320);
+  EXPECT_EQ(total(ahead) - total(kWarned), 75497728 + 3643539456 + 20480 + 33554432);
+}
+
+// Whether the last layer of Ling 2.5 attends or not: a module is a layer that attends, a matrix and three norms.
+TEST(StoredWeights, OfLings25LayerAheadAreThoseOfALayerThatAttends) {
+  const auto total = [](Count layers, std::optional<Count> modules) {
+    ReadOptions options = kWarned;
+    options.ahead = modules;
+    const std::string ling = R"({"model_type": "bailing_hybrid", "hidden_size": 64, "num_attention_heads": 4,
+      "intermediate_size": 128, "vocab_size": 100, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 12,
+      "v_head_dim": 16, "q_lora_rank": 8, "num_experts": 16, "num_experts_per_tok": 2, "n_group": 4, "topk_group": 2,
+      "first_k_dense_replace": 1, "num_nextn_predict_layers": 1, "layer_group_size": 3, "num_hidden_layers": )";
+    return workload::parameters(read_config(base::source(ling + std::to_string(layers) + "}"), options).transformer)
+        .total;
+  };
+  const Count attending = total(6, {}) - total(5, {});
+  EXPECT_NE(attending, total(5, {}) - total(4, {})) << "that of a layer of deltas";
+  for (const Count layers : {5, 6})
+    EXPECT_EQ(total(layers, 0) - total(layers, {}), attending + 2 * 64 * 64 + 3 * 64) << layers;
+}
+
+// Kimi K3's list of tensors has 374 vectors of 7,168 that weigh its residual streams: four of each of 93 layers, two
+// behind the last. A norm of the latent stands in each of its 92 mixtures.
+TEST(StoredWeights, OfKimiK3sResidualStreamsAreTheVectorsOfItsTensors) {
+  const auto total = [](const std::string& more) {
+    const std::string k3 = R"({"model_type": "kimi_k3", "hidden_size": 7168, "num_hidden_layers": 93,
+      "num_attention_heads": 96, "intermediate_size": 33792, "vocab_size": 163840, "kv_lora_rank": 512,
+      "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "num_experts": 896,
+      "num_experts_per_token": 16, "moe_intermediate_size": 3072, "routed_expert_hidden_size": 3584)";
+    return workload::parameters(read_config(base::source(k3 + more + "}"), kWarned).transformer).total;
+  };
+  const Count plain = total("");
+  EXPECT_EQ(total(R"(, "attn_res_block_size": null)"), plain);
+  EXPECT_EQ(total(R"(, "attn_res_block_size": 12)") - plain, Count{374} * 7168);
+  EXPECT_EQ(total(R"(, "latent_moe_use_norm": true)") - plain, Count{92} * 3584);
+}
+
 // Of ModelOpt's lists, `mtp.layers.0*` keeps the layer that predicts ahead in 16 bits.
 TEST(StoredWeights, ALayerAheadIsKeptUnderTheNameOfItsRoom) {
   ReadOptions ahead = kWarned;

@@ -64,8 +64,9 @@ void finish_channel_deltas(Reading& r, Count hidden, const std::vector<std::stri
 }  // namespace
 
 // Deltas with a decay for each channel (Kimi Delta Attention, arXiv 2510.26692), latent attention in every fourth
-// layer. Of Kimi K3 gates of full rank, a gate of latent attention, and experts on a latent; what its residual streams
-// have of parameters (`attn_res_block_size`) is not published as code, and is left out.
+// layer. Of Kimi K3 gates of full rank, a gate of latent attention, and experts on a latent. Before both operators of
+// each layer and behind the last one (`attn_res_block_size`, section 2.2 of arXiv 2607.24653), sums of blocks of layers
+// are weighted by a vector, behind a norm: the lists of its tensors have both, and that is no GEMM.
 void read_kimi_linear(Reading& r) {
   const Count hidden = sized(r, "hidden_size");
   const Count layers = layers_of(r, "num_hidden_layers");
@@ -98,7 +99,8 @@ void read_kimi_linear(Reading& r) {
       experts(r, r.keys.spelled({"num_local_experts", "num_experts"}),
               r.keys.spelled({"num_experts_per_tok", "num_experts_per_token"}), 256, 8, {inner, true, false});
   mixture.latent = r.keys.size("routed_expert_hidden_size", 0, 0);
-  r.keys.know({"latent_moe_use_norm", "attn_res_block_size", "activation_situ_beta", "activation_situ_linear_beta"});
+  const Count norm = r.keys.flag("latent_moe_use_norm", false) ? mixture.latent : 0;  // behind the experts
+  r.keys.know({"activation_situ_beta", "activation_situ_linear_beta"});
   mixture.shared = r.keys.count(r.keys.spelled({"n_shared_experts", "num_shared_experts"}), 1);
   mixture.shared_expert = {mixture.shared * inner, true, false};
   limit_groups(r, mixture, 1, 1, r.keys.spelled({"n_group", "num_expert_group"}));
@@ -112,6 +114,13 @@ void read_kimi_linear(Reading& r) {
                   },
                   {"full_attention", "linear_attention"});
   finish_channel_deltas(r, hidden, types, a, delta, beside, dense, mixture, is_mixture);
+  Stack& stack = r.model.stacks.back();
+  for (Block& kind : stack.kinds)
+    if (std::holds_alternative<Experts>(kind.feed_forward)) kind.extra_parameters = norm;
+  if (r.keys.size("attn_res_block_size", 0, 0) == 0) return;
+  for (Block& kind : stack.kinds)
+    kind.extra_parameters = base::checked_add(kind.extra_parameters, base::checked_multiply(4, hidden));
+  stack.other_parameters = base::checked_add(stack.other_parameters, base::checked_multiply(2, hidden));
 }
 
 // Ling 2.5: forgetting and gates of full rank, a gate for each head of latent attention.
@@ -142,7 +151,11 @@ void read_bailing_hybrid(Reading& r) {
   finish_channel_deltas(r, hidden, types, a, delta, {{"layer-head-gate", hidden, a.heads}}, dense, mixture,
                         mixture_layers(r, layers, after_first(r, layers, 2)));
   r.model.predicted_ahead = predicted_ahead(r);
-  r.model.ahead.known = false;  // whether by deltas or attention, no code says
+  // Latent attention and experts, behind whichever layer (vLLM, bailing_moe_mtp.py).
+  r.model.ahead.known = false;
+  for (const Block& kind : r.model.stacks.back().kinds)
+    if (std::holds_alternative<Attention>(kind.mixer) && std::holds_alternative<Experts>(kind.feed_forward))
+      r.model.ahead.known = true, r.model.ahead.layers = {kind};
 }
 
 }  // namespace orrery::formats::huggingface

@@ -84,6 +84,7 @@ void read_laguna(Reading& r) {
   const std::vector<std::string> types = layer_types(
       r, "num_hidden_layers", layers, [](Count) { return "full_attention"; }, {"full_attention", "sliding_attention"});
   const auto is_mixture = mixture_layers(r, layers, [](Count layer) { return layer > 0; });
+  if (r.keys.given("mlp_layer_types")) r.keys.know({"mlp_only_layers"});  // published files say it twice
   finish_kinds(
       r, hidden, layers, kinds,
       [&](Count layer) {
