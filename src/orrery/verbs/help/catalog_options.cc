@@ -137,8 +137,8 @@ int run_catalog(const Arguments& arguments, Console& console) {
   const std::string directory = verbs::catalogue_directory();
   // A model is shown without a look at what else there is.
   if (words.empty() && !request.model.empty()) {
-    const std::vector<std::string> models = formats::orrery::catalogue_names(directory, formats::orrery::kModel);
-    if (verbs::names_a_file(request.model) || std::binary_search(models.begin(), models.end(), request.model))
+    const std::vector<std::string> known = formats::orrery::catalogue_names(directory, formats::orrery::kModel);
+    if (verbs::names_a_file(request.model) || std::binary_search(known.begin(), known.end(), request.model))
       return show_model(request, console);
   }
   std::vector<Kind> kinds;
