@@ -17,7 +17,7 @@ namespace orrery::verbs {
 struct PlacedModelQuestion;
 
 // A roofline of tiles whose operands lie on the chip: their bytes are the partition's, which knows what stays there.
-// Elementwise kernels run at the products' rate, as DFModel has them.
+// Elementwise kernels run at the products' rate, as DFModel has them; products on vector lanes at that of the lanes.
 class OnChipRoofline final : public machine::OperatorModel {
  public:
   explicit OnChipRoofline(machine::Accelerator accelerator);
