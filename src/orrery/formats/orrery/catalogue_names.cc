@@ -41,9 +41,12 @@ std::vector<std::string> alike(const std::string& name, const std::vector<std::s
 std::string suggestion(const std::string& name, const std::vector<std::string>& known) {
   for (const std::string& candidate : known)
     if (plain(candidate) == plain(name)) return base::did_you_mean(candidate);
+  // h100 is a word of dgx-h100, and h100-llama3 begins with it.
   std::vector<std::string> longer;
-  std::copy_if(known.begin(), known.end(), std::back_inserter(longer),
-               [&](const std::string& candidate) { return candidate.starts_with(name); });
+  std::copy_if(known.begin(), known.end(), std::back_inserter(longer), [&](const std::string& candidate) {
+    return candidate.starts_with(name) ||
+           ("-" + candidate + "-").find("-" + base::lower(name) + "-") != std::string::npos;
+  });
   if (longer.size() == 1) return base::did_you_mean(longer[0]);
   if (longer.size() > 1 && longer.size() <= kMostSuggested)
     return fmt::format("did you mean one of `{}`?", base::joined(longer, "`, `"));

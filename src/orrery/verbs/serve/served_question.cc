@@ -21,6 +21,17 @@ std::vector<Count> powers_of_two(Count most) {
   return out;
 }
 
+// At least: open degrees are 1.
+Count accelerators_taken(const ServeRequest& r) {
+  if (r.prefill && r.decode) return r.prefill->accelerators() + r.decode->accelerators();
+  serving::Deployment least;
+  least.tp = r.tp.value_or(1);
+  least.pp = r.pp.value_or(1);
+  least.dp = r.dp.value_or(1);
+  least.replicas = r.replicas.value_or(1);
+  return least.accelerators();
+}
+
 }  // namespace
 
 void require(const ServeRequest& r) {
@@ -73,10 +84,13 @@ void require(const ServeRequest& r) {
   if (r.prefill || r.decode) {
     missing(r.system.find(',') != std::string::npos, "one system beside pools that are given", "name one of them");
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
-    missing(r.gpus || r.tp || r.pp || r.ep || r.dp || r.replicas || r.goal || !r.why.empty(),
+    missing(r.tp || r.pp || r.ep || r.dp || r.replicas || r.goal || !r.why.empty(),
             "degrees in `--prefill` and `--decode` alone: such pools are not searched",
-            "search them with `--pools`; else leave `--gpus`, `--goal`, `--why` and degrees beside the pools out");
+            "search them with `--pools`; else leave `--goal`, `--why` and degrees beside the pools out");
   }
+  if (const Count taken = accelerators_taken(r); r.gpus && taken > *r.gpus)
+    found.error("O2070", fmt::format("the degrees take {} accelerators, `--gpus` allows {}", taken, *r.gpus))
+        .hint("raise `--gpus`, or lower a degree");
   found.throw_if_errors();
 }
 
