@@ -18,6 +18,8 @@ void declare_run(CommandLine& line, RunQuestion& question, const std::string& in
   line.text("--system", question.system, "NAME|FILE", "System from the catalogue, or its file");
   line.text("--chip", question.chip, "NAME|FILE",
             "Chip in the place of the system's accelerator: its optimal loop nests time the GEMMs");
+  line.toggle("--fuse", question.fuse,
+              "Attention as one operator of the chip in forward passes, its scores never leaving it");
   line.count("--seq", question.seq, "Tokens of a sequence; default: what the model was trained with",
              cluster::kMostInPlan);
 }

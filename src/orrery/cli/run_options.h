@@ -8,7 +8,8 @@
 
 namespace orrery::verbs {
 
-// --model, --ignore, --like, --system, --chip, --seq. `instead`: of what the model is given, for help; empty: nothing.
+// --model, --ignore, --like, --system, --chip, --fuse, --seq. `instead`: of what the model is given, for help; empty:
+// nothing.
 void declare_run(CommandLine& line, RunQuestion& question, const std::string& instead = "");
 
 // --gpus, --global-batch.

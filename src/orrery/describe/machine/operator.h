@@ -66,8 +66,9 @@ struct Operator {
   double share = 1;             // of its scores, those that are computed: masks, windows and pruning hide the others
   bool dropout = false;         // of attention: of its probabilities
   AttentionKernel kernel = AttentionKernel::kNone;  // of attention: what computes it; none: nobody says
-  bool gradient = false;  // of attention: its backward pass; of a product: of weights, summed over tokens
-  double bytes = 0;       // of other kinds: to and from memory, reads and writes together
+  bool gradient = false;       // of attention: its backward pass; of a product: of weights, summed over tokens
+  bool keeps_weights = false;  // of attention: what its softmax makes goes to memory, where a backward pass reads it
+  double bytes = 0;            // of other kinds: to and from memory, reads and writes together
 
   static Operator of(const MatrixProduct& product, bool gradient = false);
   static Operator moving(OperatorKind kind, double bytes);

@@ -62,7 +62,7 @@ class OperatorModel {
   virtual double weight_gradient_seconds(const MatrixProduct& product) const { return matrix_product_seconds(product); }
 
   // Attention as one operator, forwards or backwards. Nothing, which is the default: not known as such; its products
-  // count.
+  // count. What is known forwards alone counts where it takes less than they do.
   virtual std::optional<double> attention_seconds(const Operator& attention) const {
     static_cast<void>(attention);
     return std::nullopt;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -48,41 +49,9 @@ std::string name_of(const MatrixProduct& product) {
   return fmt::format("{} x {} times {} x {}", product.m, product.k, product.k, product.n);
 }
 
-// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps them, unless the
-// chip's own constraints say of one that it does not (weights that stay in an array).
-void keep_in_memory(const workload::Einsum& einsum, const machine::Chip& chip, nest::Mapspace& space) {
-  const int outermost = static_cast<int>(chip.storages.size()) - 1;
-  for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
-    const bool said = std::any_of(space.constraints.begin(), space.constraints.end(), [&](const nest::Constraint& one) {
-      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost &&
-             one.dataspace == static_cast<int>(s);
-    });
-    if (said) continue;
-    nest::Constraint keep;
-    keep.kind = nest::Constraint::Kind::kKeep;
-    keep.level = outermost;
-    keep.dataspace = static_cast<int>(s);
-    keep.text = einsum.dataspaces[s].name + " lies in " + chip.storages.back().name;
-    space.constraints.push_back(std::move(keep));
-  }
-}
-
-// What each level of the chip does in one product.
-std::vector<machine::LevelCost> levels_of(const machine::Chip& chip, const nest::Evaluation& evaluation) {
-  std::vector<machine::LevelCost> out;
-  for (std::size_t level = chip.storages.size(); level-- > 0;) {
-    const machine::Storage& storage = chip.storages[level];
-    if (storage.pass_through) continue;
-    const nest::StorageCost& cost = evaluation.storages[level];
-    double words = 0;
-    for (const nest::DataspaceCost& dataspace : cost.dataspaces)
-      words += static_cast<double>(dataspace.reads) + static_cast<double>(dataspace.fills) +
-               static_cast<double>(dataspace.updates);
-    out.push_back({storage.name, words * static_cast<double>(cost.utilized_instances) * storage.word_bits / 8,
-                   static_cast<double>(cost.cycles) * chip.cycle_seconds});
-  }
-  out.push_back({"compute", 0, static_cast<double>(evaluation.compute.cycles) * chip.cycle_seconds});
-  return out;
+// Of the heads of an attention, so many take the time of a whole one. Weights that are kept are those of whole columns.
+double heads_of(const machine::Operator& attention) {
+  return static_cast<double>(attention.product.batch) * (attention.keeps_weights ? 1 : attention.share);
 }
 
 }  // namespace
@@ -98,12 +67,15 @@ struct ChipOperators::Known {
   mutable std::shared_mutex guard;
   std::unordered_map<Shape, std::unique_ptr<const Answer>, Hash> answers;  // never taken out again
   std::mutex asking;                                                       // `ask_` is one thread's at a time
+  std::map<AttentionShape, std::unique_ptr<const ChipAttention>> attentions;
+  std::mutex joining;  // one attention is searched at a time, on all threads
 };
 
 ChipOperators::ChipOperators(std::shared_ptr<const machine::Chip> chip, Ask ask, const nest::ModelOptions& model,
-                             const base::Limits& limits, double issue_seconds)
+                             const base::Limits& limits, double issue_seconds, Ask fuse)
     : chip_(std::move(chip)),
       ask_(std::move(ask)),
+      fuse_(std::move(fuse)),
       model_(model),
       limits_(limits),
       budget_(limits),
@@ -119,7 +91,7 @@ ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int se
     const std::lock_guard<std::mutex> lock(known_->asking);
     return ask_(workload::matmul(name_of(product), product.n, product.k, product.m));
   }();
-  keep_in_memory(question.einsum, *question.chip, question.space);
+  keep_in_memory(question, {"Weights", "Inputs", "Outputs"});
   nest::SearchLimits limits;
   static_cast<base::Limits&>(limits) = limits_;
   limits.threads = threads;
@@ -218,6 +190,40 @@ double ChipOperators::matrix_product_seconds(const MatrixProduct& product) const
   return static_cast<double>(product.batch) * answer(product).seconds;
 }
 
+const ChipAttention& ChipOperators::attention(const AttentionShape& shape) const {
+  const auto known = [&]() -> const ChipAttention* {
+    const std::shared_lock<std::shared_mutex> lock(known_->guard);
+    const auto found = known_->attentions.find(shape);
+    return found == known_->attentions.end() ? nullptr : found->second.get();
+  };
+  if (const ChipAttention* found = known()) return *found;
+  const std::lock_guard<std::mutex> one(known_->joining);
+  if (const ChipAttention* found = known()) return *found;
+  base::Limits limits = limits_;
+  limits.threads = std::max(1, limits.threads);
+  if (budget_.limited()) limits.seconds = std::max(1e-6, kPartOfTheRest * budget_.seconds_left());
+  const auto guarded = [&](const Ask& ask) {
+    return [&](const workload::Einsum& einsum) {
+      const std::lock_guard<std::mutex> lock(known_->asking);
+      return ask(einsum);
+    };
+  };
+  auto fresh =
+      std::make_unique<const ChipAttention>(attention_on_chip(shape, guarded(ask_), guarded(fuse_), model_, limits));
+  const std::unique_lock<std::shared_mutex> lock(known_->guard);
+  return *known_->attentions.emplace(shape, std::move(fresh)).first->second;
+}
+
+std::optional<double> ChipOperators::attention_seconds(const machine::Operator& one) const {
+  const AttentionShape shape = attention_shape(one);
+  if (!fuse_ || one.gradient || one.kind != machine::OperatorKind::kAttention || one.product.batch <= 0 ||
+      std::min({shape.queries, shape.keys, shape.width, shape.value_width}) <= 0)
+    return std::nullopt;
+  const ChipAttention& found = attention(shape);
+  if (!found.joined) return std::nullopt;
+  return heads_of(one) * found.seconds;
+}
+
 double ChipOperators::memory_bound_seconds(double bytes) const {
   return port_.bytes_per_s > 0 ? bytes / port_.bytes_per_s : 0;
 }
@@ -242,6 +248,12 @@ machine::Cost ChipOperators::cost(const machine::Operator& one) const {
   };
   if (one.kind == machine::OperatorKind::kProduct) {
     if (one.product.batch > 0 && one.product.flops() > 0) add(one.product, 1);
+  } else if (attention_seconds(one)) {
+    const ChipAttention& known = attention(attention_shape(one));
+    out.joules = heads_of(one) * known.joules;
+    out.gap = known.gap;
+    out.levels = known.levels;
+    for (machine::LevelCost& level : out.levels) level.bytes *= heads_of(one), level.seconds *= heads_of(one);
   } else if (one.kind == machine::OperatorKind::kAttention || one.kind == machine::OperatorKind::kSparseAttention) {
     add(one.product, one.share);
     MatrixProduct values = one.product;
@@ -265,6 +277,13 @@ machine::Cost ChipOperators::cost(const machine::Operator& one) const {
 std::size_t ChipOperators::searched() const {
   const std::shared_lock<std::shared_mutex> lock(known_->guard);
   return known_->answers.size();
+}
+
+std::vector<std::pair<AttentionShape, ChipAttention>> ChipOperators::attentions() const {
+  std::vector<std::pair<AttentionShape, ChipAttention>> out;
+  const std::shared_lock<std::shared_mutex> lock(known_->guard);
+  for (const auto& [shape, known] : known_->attentions) out.emplace_back(shape, *known);
+  return out;
 }
 
 std::vector<std::pair<MatrixProduct, double>> ChipOperators::unproven() const {

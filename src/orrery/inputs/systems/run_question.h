@@ -16,6 +16,7 @@ struct RunQuestion {
   std::string model;                 // catalogue name or path
   std::string system;                // catalogue name or path
   std::string chip;                  // in the place of its accelerator: catalogue name, file or folder; empty: none
+  bool fuse = false;                 // that chip runs attention as one operator
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> gpus, global_batch, micro_batch, seq;

@@ -16,32 +16,37 @@ constexpr base::Count kProbe = 128;
 }  // namespace
 
 SystemChip::SystemChip(const std::string& name, const base::Overrides& overrides, const EstimatorSetup& estimators)
-    : name_(name), estimators_(estimators) {
-  formats::timeloop::ReadOptions how;
-  how.overrides = overrides;
-  how.estimate = estimators.options();
-  how.mapping_wanted = false;
-  std::vector<File> files;
-  std::vector<ChipFile> chips;  // `known` points into them
-  formats::timeloop::Parsed known;
+    : name_(name), path_(name), estimators_(estimators) {
+  how_.overrides = overrides;
+  how_.estimate = estimators.options();
+  how_.mapping_wanted = false;
   if (std::error_code ignored; std::filesystem::is_directory(name, ignored)) {
-    files = read_files({name});
+    reading_ = read(read_files({name}), {});
   } else {
-    chips = load_chips({name});
-    files = {chips.front().file};
-    known = parsed(chips);
+    const std::vector<ChipFile> chips = load_chips({name});
+    reading_ = read({chips.front().file}, parsed(chips));
     name_ = chips.front().entry.name;
     warnings_.append(chips.front().diagnostics);
   }
-  documents_.push_back(formats::timeloop::Documents::gather(files, how, known));
-  inputs_ = documents_.front().inputs();
-  reading_ = std::make_unique<PricedChip>(documents_.front());
   base::Diagnostics found;
   chip_ = reading_->ask(workload::matmul("probe", kProbe, kProbe, kProbe), estimators_, found).chip;
   warnings_.append(found);
   base::Diagnostics faults;
   machine::accelerator_of(*chip_, {}, faults);
   faults.throw_if_errors();
+}
+
+std::unique_ptr<PricedChip> SystemChip::read(const std::vector<File>& files, const formats::timeloop::Parsed& known) {
+  documents_.push_back(formats::timeloop::Documents::gather(files, how_, known));
+  const std::vector<base::Input>& more = documents_.back().inputs();
+  inputs_.insert(inputs_.end(), more.begin(), more.end());
+  return std::make_unique<PricedChip>(documents_.back());
+}
+
+void SystemChip::read_normalisation() {
+  if (std::error_code ignored; normalisation_ || std::filesystem::is_directory(path_, ignored)) return;
+  const std::vector<ChipFile> chips = load_chips({path_}, true);
+  if (chips.front().normalisation) normalisation_ = read({chips.front().normalisation->file}, parsed(chips));
 }
 
 machine::Accelerator SystemChip::seen_from_outside(const machine::Accelerator& otherwise) const {
@@ -60,14 +65,16 @@ cluster::System SystemChip::in(cluster::System system) const {
   return system;
 }
 
-std::unique_ptr<ChipOperators> SystemChip::operators(const base::Limits& limits, double issue_seconds) {
-  return std::make_unique<ChipOperators>(
-      chip_,
-      [this](const workload::Einsum& einsum) {
-        base::Diagnostics again;  // the probe said the same
-        return reading_->ask(einsum, estimators_, again);
-      },
-      nest::ModelOptions{}, limits, issue_seconds);
+std::unique_ptr<ChipOperators> SystemChip::operators(const base::Limits& limits, double issue_seconds, bool fuse) {
+  if (fuse) read_normalisation();
+  const auto asks = [this](PricedChip& chip) {
+    return [this, &chip](const workload::Einsum& einsum) {
+      base::Diagnostics again;  // the probe said the same
+      return chip.ask(einsum, estimators_, again);
+    };
+  };
+  return std::make_unique<ChipOperators>(chip_, asks(*reading_), nest::ModelOptions{}, limits, issue_seconds,
+                                         fuse ? asks(normalisation_ ? *normalisation_ : *reading_) : AskChip());
 }
 
 void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& what, const std::string& counted,
@@ -81,10 +88,34 @@ void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& w
       .hint(hint);
 }
 
+void check_fusion(const SystemChip* chip, const std::string& array, base::Diagnostics& warnings) {
+  if (chip == nullptr)
+    base::fail("O1396", "`--fuse` has no chip to fuse on: the accelerator is described by figures", {},
+               "name one with `--chip NAME`; `orrery catalog` lists those that come along");
+  if (!array.empty())
+    base::fail("O1396", fmt::format("both `--fuse` and the array of `{}` say what runs attention forwards", array), {},
+               "leave one of the two out");
+  if (exchange_level(chip->chip()) >= 0) return;
+  warnings
+      .warning("O1396", fmt::format("nothing is fused on `{}`: no storage inside its memory stands outside of all "
+                                    "fan-outs",
+                                    chip->name()))
+      .note("scores could only be handed on where all units reach them")
+      .hint("leave `--fuse` out, or take a chip with such a storage, as `tpu-v4i` has it");
+}
+
 double warn_of_unproven(const ChipOperators& nests, const std::string& what, bool interrupted,
                         base::Diagnostics& found) {
   const auto unproven = nests.unproven();
   double worst = 0;
+  const auto asked = nests.attentions();
+  if (const auto ended =
+          std::count_if(asked.begin(), asked.end(), [](const auto& one) { return !one.second.searched; });
+      ended > 0)
+    found
+        .warning("O1395",
+                 fmt::format("{} of {} attentions were not searched to the end as one operator", ended, asked.size()))
+        .hint("give the searches more time with `--time-limit`");
   for (const auto& [product, gap] : unproven) worst = std::max(worst, gap);
   if (unproven.empty()) return worst;
   base::Diagnostic& warning =

@@ -11,6 +11,7 @@
 #include "orrery/base/text/override.h"
 #include "orrery/engines/cluster/model/system.h"
 #include "orrery/formats/timeloop/documents/documents.h"
+#include "orrery/inputs/inputs.h"
 #include "orrery/inputs/layers/estimators.h"
 #include "orrery/inputs/layers/priced_chip.h"
 #include "orrery/inputs/systems/chip_operators.h"
@@ -29,6 +30,7 @@ class SystemChip {
 
   const std::string& name() const { return name_; }
   const machine::Chip& chip() const { return *chip_; }
+  // With `operators(fuse)` the files of the chip on which softmaxes run, too.
   const std::vector<base::Input>& inputs() const { return inputs_; }
   const base::Diagnostics& warnings() const { return warnings_; }
 
@@ -39,13 +41,18 @@ class SystemChip {
   // had does not.
   cluster::System in(cluster::System system) const;
 
-  // Answers about products, by search. `limits.seconds` counts from this call on.
-  std::unique_ptr<ChipOperators> operators(const base::Limits& limits, double issue_seconds);
+  // Answers about products, by search, and with `fuse` about attention as one operator. `limits.seconds` counts from
+  // this call on. Throws InputError for what cannot be read of the chip on which softmaxes run.
+  std::unique_ptr<ChipOperators> operators(const base::Limits& limits, double issue_seconds, bool fuse = false);
 
  private:
-  std::string name_;
-  std::deque<formats::timeloop::Documents> documents_;  // one
-  std::unique_ptr<PricedChip> reading_;
+  std::unique_ptr<PricedChip> read(const std::vector<File>& files, const formats::timeloop::Parsed& known);
+  void read_normalisation();
+
+  std::string name_, path_;  // as it is called, as it was asked for
+  formats::timeloop::ReadOptions how_;
+  std::deque<formats::timeloop::Documents> documents_;   // of both
+  std::unique_ptr<PricedChip> reading_, normalisation_;  // the second runs softmaxes; null: the first does
   Estimators estimators_;
   std::shared_ptr<const machine::Chip> chip_;
   std::vector<base::Input> inputs_;
@@ -56,6 +63,10 @@ class SystemChip {
 // activations in"; `counted`: what becomes of products on those words, "timed".
 void warn_of_words(const SystemChip& chip, int stored_bits, const std::string& what, const std::string& counted,
                    const std::string& hint, base::Diagnostics& found);
+
+// Throws InputError O1396 where `--fuse` has no chip (null), or where an array does the attention (`array`; empty:
+// none), and warns where no storage of the chip can hold what is handed on.
+void check_fusion(const SystemChip* chip, const std::string& array, base::Diagnostics& warnings);
 
 // Warns of mappings that a limit left without a proof (O1395), and says by how much a product may take less: 0 where
 // all are proven. `what`: "the run".

@@ -18,6 +18,7 @@
 #include "orrery/inputs/systems/expected_error.h"
 #include "orrery/inputs/systems/measured_runs.h"
 #include "orrery/inputs/systems/optimum_error.h"
+#include "orrery/verbs/train/operators/fused_attention.h"
 #include "orrery/verbs/train/operators/run_operators.h"
 #include "orrery/verbs/train/plans/plan_question.h"
 #include "orrery/verbs/train/plans/usual_plan.h"
@@ -39,14 +40,15 @@ struct TrainedModel {
   cluster::Plan plan;
   cluster::Iteration iteration;
   double parameters = 0;
-  double active_parameters = 0;     // of the routed experts only what a token visits
-  double tokens = 0;                // as asked; 0: not asked
-  double training_s = 0;            // for them
-  std::string operators;            // what timed them: "roofline", "measurements", "chip", ...
-  std::string chip;                 // its name; empty: the system's own accelerator
-  std::vector<RunOperator> listed;  // the operators, the longest first; empty: not asked for
-  std::optional<double> joules;     // of their operators, an iteration on all accelerators
-  base::Count searched = 0;         // products whose mapping was searched
+  double active_parameters = 0;         // of the routed experts only what a token visits
+  double tokens = 0;                    // as asked; 0: not asked
+  double training_s = 0;                // for them
+  std::string operators;                // what timed them: "roofline", "measurements", "chip", ...
+  std::string chip;                     // its name; empty: the system's own accelerator
+  std::vector<RunOperator> listed;      // the operators, the longest first; empty: not asked for
+  std::optional<double> joules;         // of their operators, an iteration on all accelerators
+  std::optional<FusedAttention> fused;  // where it was asked for
+  base::Count searched = 0;             // products whose mapping was searched
   std::vector<std::pair<machine::MatrixProduct, double>> unproven;  // of them, those without a proof, with their gaps
   std::vector<std::string> defaulted;                               // degrees that were chosen: "tp", "pp", ...
   std::string asked;                 // the question's own options, beside which a printed plan means this run

@@ -2,6 +2,7 @@
 #include "orrery/verbs/train/run_operators_text.h"
 
 #include "orrery/present/fields_record.h"
+#include "orrery/present/fused_attention.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_figures_json.h"
 
@@ -31,6 +32,17 @@ Record<cluster::Plan> plan() {
                   {"overlap", "Share of communication that work may hide, by class, 0 to 1.", std::identity(),
                    fields_record<cluster::Plan>("overlap.")},
                   {"stack", "The software stack, by its name and its figures.", std::identity(), software()}});
+}
+
+Record<FusedAttention> fused() {
+  using F = FusedAttention;
+  return {{"unfused_s", "Time of one iteration without, in seconds.", &F::apart_s},
+          {"attention_s",
+           "Attention in forward passes of an iteration, repeated ones included, one rank of every stage taken "
+           "together, in seconds.",
+           &F::forward_s},
+          {"attention_unfused_s", "The same without.", &F::forward_apart_s},
+          {"attention", "Each attention that was asked for.", &F::asked, fused_attention_record()}};
 }
 
 Record<TrainedModel> described() {
@@ -257,6 +269,9 @@ Record<TrainedModel> result() {
         when([](const TrainedModel& t) { return t.tokens > 0; })},
        {"operators", "With `--chip` or `--by-operator`: operators of an iteration.", std::identity(),
         run_operators_record(), when([](const TrainedModel& t) { return !t.listed.empty(); })},
+       {"fused", "With `--fuse`: attention as one operator of the chip, in forward passes.",
+        [](const TrainedModel& t) { return t.fused; }, fused(),
+        when([](const TrainedModel& t) { return t.fused.has_value(); })},
        {"plan", "The plan, as evaluated.", &TrainedModel::plan, plan()}});
   const auto searched = [](const TrainedModel& t) { return t.search.has_value(); };
   const auto answer = [](const TrainedModel& t) -> const PlanAnswer& { return *t.search; };

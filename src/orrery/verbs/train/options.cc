@@ -308,7 +308,8 @@ std::vector<OutputFile> files_of(const TrainedModel& trained) {
 }
 
 Outcome outcome_of_training(const TrainedModel& trained, const Run& run) {
-  if (!trained.all_choices || !trained.unproven.empty()) return {run.cut_short()};
+  if (!trained.all_choices || !trained.unproven.empty() || (trained.fused && !trained.fused->searched()))
+    return {run.cut_short()};
   Outcome out;
   if (trained.iteration.surely_not() && !trained.is_published) out.reasons.push_back(explain_no_fit(trained));
   if (trained.search && trained.search->top.empty()) out.reasons.push_back(explain_conflict(trained));

@@ -72,6 +72,13 @@ void list_operators(const TrainOperators& operators, const cluster::OperatorUses
   warn_of_unproven(*operators.nests(), "the run", limits.stop != nullptr && limits.stop->load(), trained.warnings);
 }
 
+// Of the chip on which softmaxes run.
+void add_inputs(const std::vector<base::Input>& more, TrainedModel& trained) {
+  trained.inputs.insert(trained.inputs.end(), more.begin(), more.end());
+  std::sort(trained.inputs.begin(), trained.inputs.end());
+  trained.inputs.erase(std::unique(trained.inputs.begin(), trained.inputs.end()), trained.inputs.end());
+}
+
 // Whether the plan is the fastest of many: then predictions err in its favour.
 bool chosen_for_time(const TrainedModel& trained) {
   if (!trained.search || trained.search->top.empty()) return false;
@@ -191,11 +198,19 @@ TrainedModel train(const TrainRequest& asked) {
                                  setting.products, setting.array);
   trained.operators = operators.name();
   cluster::OperatorUses uses;
+  // What is one operator where it takes less than its products is known once those are.
+  if (request.fuse && operators.nests() != nullptr)
+    search_products(*operators.nests(), cluster::operators_of(trained.model, trained.system, trained.plan), request);
   if (chip != nullptr || request.by_operator)
     uses = cluster::operators_of(trained.model, trained.system, trained.plan, &operators.model());
   if (operators.nests() != nullptr) search_products(*operators.nests(), uses, request);
   trained.iteration = cluster::evaluate(trained.model, trained.system, trained.plan, operators.model());
   if (!uses.empty()) list_operators(operators, uses, limits, trained);
+  if (request.fuse) {
+    trained.fused = fused_attention(trained.model, trained.system, trained.plan, operators.model(), *operators.nests(),
+                                    trained.listed);
+    add_inputs(chip->inputs(), trained);
+  }
   // Pruned attention counts as the dense one that it replaces.
   if (!setting.array) check_utilisation(trained, setting.measurements);
   say_expected_error(setting, trained);

@@ -10,6 +10,7 @@
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/present/bar.h"
+#include "orrery/present/fused_attention.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_operators_text.h"
@@ -263,6 +264,19 @@ std::string figures_of_train_table(const TrainedModel& trained) {
   return out + price(trained);
 }
 
+// What is one operator of the chip, and what that saves.
+std::string fused_view(const TrainedModel& trained) {
+  if (!trained.fused) return "";
+  const FusedAttention& f = *trained.fused;
+  const double all = trained.iteration.iteration_s;
+  std::string out =
+      fmt::format("fused: attention forwards {} in place of {}, an iteration {} in place of {} ({:+.1f} %)\n",
+                  shown_seconds(f.forward_s), shown_seconds(f.forward_apart_s), shown_seconds(all),
+                  shown_seconds(f.apart_s), 100 * (all / f.apart_s - 1));
+  return out + fused_attention_text(f.asked, "by its products") +
+         "  backward passes are not fused; what they need is kept as without\n\n";
+}
+
 std::string remark(const TrainedModel& trained) {
   if (trained.operators == "measurements") return "matrix products as measured where they were; all else is modelled\n";
   if (trained.operators == "machine") return "operators as measured on this machine; all else is modelled\n";
@@ -275,7 +289,7 @@ std::string train_table(const TrainedModel& trained) {
   return title(trained) + degrees(trained) + "\n" + search_view(trained) + time_chart(trained.iteration) +
          host_hint(trained) + "\n" + memory_chart(trained.iteration) +
          offloaded(trained.model, trained.plan, trained.system) + "\n" + run_operators_table(trained) +
-         figures_of_train_table(trained) + remark(trained);
+         fused_view(trained) + figures_of_train_table(trained) + remark(trained);
 }
 
 }  // namespace orrery::verbs

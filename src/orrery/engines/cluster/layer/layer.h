@@ -46,6 +46,8 @@ struct LayerContext {
   collective::Group experts;     // the ranks that tokens are sent to,
   double expert_nodes = 1;       // and the nodes that these are on
   OperatorUses* uses = nullptr;  // where every operator that is priced is noted; null: nobody asks
+  // By whose seconds one of two operators is taken, where `operators` prices nothing; null: by its own.
+  const machine::OperatorModel* asked = nullptr;
 };
 LayerContext layer_context(const Model& model, const System& system, const Plan& plan,
                            const machine::OperatorModel& operators);

@@ -5,6 +5,7 @@
 namespace orrery::cluster {
 namespace {
 
+constexpr const char* kSoftmax = "softmax, mask, dropout";
 constexpr double kFlashBackwardEfficiency = 0.86;  // of the forward pass's, where it is priced as products
 
 // Memory traffic of making a product's operands of 16-bit numbers, for each element: of the input in the forward and
@@ -88,69 +89,108 @@ double accumulation(const LayerContext& c, const Products& products) {
                (c.element + 2 * sum + copy) * products.parameters);
 }
 
+namespace {
+
+// An attention core, of which the operator model may know the forward pass alone as one operator.
+struct CoreOperators {
+  const LayerContext& c;
+  const Core& core;
+  const machine::Operator& whole;  // forwards
+  std::optional<double> forward_s;
+  const machine::OperatorModel& pricing;
+
+  double product(base::Count n, base::Count k) const {
+    return pricing.matrix_product_seconds({whole.product.batch, whole.product.m, n, k, whole.product.precision});
+  }
+  void note_product(std::string_view name, OperatorPass pass, base::Count n, base::Count k, double times,
+                    const std::optional<machine::MatrixProduct>& computes = {}) const {
+    if (c.uses == nullptr) return;
+    const machine::MatrixProduct& p = whole.product;
+    note(c, name, pass, machine::Operator::of({p.batch, p.m, n, k, p.precision}), times, computes);
+  }
+  std::string_view named(const char* own_keys, const char* of_source) const {
+    return core.of_source ? of_source : own_keys;
+  }
+};
+
+// Forwards as one operator, with what it leaves to others, where that takes less than the core's other operators.
+std::optional<double> joined_core(const CoreOperators& of, double beside_bytes, double apart_s) {
+  if (!of.forward_s) return {};
+  const double joined_s = *of.forward_s + of.pricing.memory_bound_seconds(beside_bytes);
+  if (joined_s >= apart_s) return {};
+  note(of.c, of.named("attention", "cross attention"), OperatorPass::kForward, of.whole);
+  if (beside_bytes > 0)
+    note(of.c, kSoftmax, OperatorPass::kForward,
+         machine::Operator::moving(machine::OperatorKind::kNormalisation, beside_bytes));
+  return joined_s;
+}
+
+// Scores are never written: both products are priced as those of values.
+void add_flash_core(const CoreOperators& of, CoreSeconds& sum) {
+  const Core& core = of.core;
+  const double values = of.product(core.value_width, core.seen);
+  const double queries = core.width == core.value_width ? values : of.product(core.width, core.seen);
+  const double apart = core.share * (values + queries);
+  const double backward = core_backward_products(of.c.model) / kFlashBackwardEfficiency;
+  sum.backward += backward * apart;
+  const machine::MatrixProduct& computes = of.whole.product;
+  const auto noted = [&](OperatorPass pass, double times) {
+    of.note_product(of.named("scores", "cross scores"), pass, core.width, core.seen, times, computes);
+    of.note_product(of.named("values", "cross values"), pass, core.value_width, core.seen, times);
+  };
+  const std::optional<double> joined = joined_core(of, 0, apart);
+  sum.forward += joined.value_or(apart);
+  if (!joined) noted(OperatorPass::kForward, core.share);
+  noted(OperatorPass::kBackward, backward * core.share);
+}
+
+void add_written_core(const CoreOperators& of, CoreSeconds& sum) {
+  const Core& core = of.core;
+  const LayerContext& c = of.c;
+  const double scores = of.product(core.seen, core.width), values = of.product(core.value_width, core.seen);
+  const double q = static_cast<double>(of.whole.product.batch) * of.whole.product.m * core.seen * (c.element / 2);
+  const auto bytes = [&](double each) { return c.plan.stack.traffic * (each * q); };
+  const auto noted = [&](OperatorPass pass, double times, double moved) {
+    of.note_product(of.named("scores", "cross scores"), pass, core.seen, core.width, times);
+    of.note_product(of.named("values", "cross values"), pass, core.value_width, core.seen, times);
+    note(c, kSoftmax, pass, machine::Operator::moving(machine::OperatorKind::kNormalisation, moved));
+  };
+  const double apart = scores + values + of.pricing.memory_bound_seconds(bytes(9));
+  // Of dropout's bytes its mask and its result, which the backward pass reads.
+  const std::optional<double> joined = joined_core(of, c.model.dropout ? bytes(3) : 0, apart);
+  sum.forward += joined.value_or(apart);
+  if (!joined) noted(OperatorPass::kForward, 1, bytes(9));
+  sum.backward += 2 * (scores + values) + of.pricing.memory_bound_seconds(bytes(11));
+  noted(OperatorPass::kBackward, 2, bytes(11));
+}
+
+}  // namespace
+
 void add_core(const LayerContext& c, const LayerKind& kind, const Core& core, CoreSeconds& sum) {
-  const base::Count own = kind.seq / c.plan.cp;  // queries of a sequence on this rank
-  const base::Count batch = c.plan.micro_batch * (core.heads / c.plan.tp);
-  const machine::Precision precision = wide(c.plan.precision);
-  const auto product = [&](base::Count n, base::Count k) {
-    return c.operators.matrix_product_seconds({batch, own, n, k, precision});
-  };
-  const std::string_view scored = core.of_source ? "cross scores" : "scores";
-  const std::string_view valued = core.of_source ? "cross values" : "values";
-  const auto noted = [&](std::string_view name, OperatorPass pass, base::Count n, base::Count k, double times) {
-    if (c.uses != nullptr) note(c, name, pass, machine::Operator::of({batch, own, n, k, precision}), times);
-  };
+  const bool flash = c.model.attention == Attention::kFlash;
   machine::Operator whole;
   whole.kind = machine::OperatorKind::kAttention;
-  whole.product = {batch, own, core.seen, core.width, precision};
+  // Queries of a sequence on this rank, for each head of its sequences.
+  whole.product = {c.plan.micro_batch * (core.heads / c.plan.tp), kind.seq / c.plan.cp, core.seen, core.width,
+                   wide(c.plan.precision)};
   whole.value_width = core.value_width, whole.share = core.share, whole.dropout = c.model.dropout;
-  if (c.model.attention == Attention::kFlash) whole.kernel = c.plan.stack.kernel;
+  whole.keeps_weights = !flash;
+  if (flash) whole.kernel = c.plan.stack.kernel;
   const std::optional<double> forward_s = c.operators.attention_seconds(whole);
-  machine::Operator back;
-  std::optional<double> backward_s;
   if (forward_s) {
-    back = whole;
+    machine::Operator back = whole;
     back.gradient = true;
-    backward_s = c.operators.attention_seconds(back);
+    if (const std::optional<double> backward_s = c.operators.attention_seconds(back)) {
+      sum.forward += *forward_s;
+      sum.backward += *backward_s;
+      const std::string_view name = core.of_source ? "cross attention" : "attention";
+      note(c, name, OperatorPass::kForward, whole);
+      note(c, name, OperatorPass::kBackward, back);
+      return;
+    }
   }
-  if (forward_s && backward_s) {
-    sum.forward += *forward_s;
-    sum.backward += *backward_s;
-    const std::string_view name = core.of_source ? "cross attention" : "attention";
-    note(c, name, OperatorPass::kForward, whole);
-    note(c, name, OperatorPass::kBackward, back);
-    return;
-  }
-  const double values = product(core.value_width, core.seen);
-  if (c.model.attention == Attention::kFlash) {
-    const double queries = core.width == core.value_width ? values : product(core.width, core.seen);
-    const double forward = core.share * (values + queries);
-    sum.forward += forward;
-    const double backward = core_backward_products(c.model) / kFlashBackwardEfficiency;
-    sum.backward += backward * forward;
-    const double times = core.share;
-    const auto noted_scores = [&](OperatorPass pass, double count) {
-      const machine::MatrixProduct computes{batch, own, core.seen, core.width, precision};
-      note(c, scored, pass, machine::Operator::of({batch, own, core.width, core.seen, precision}), count, computes);
-    };
-    noted_scores(OperatorPass::kForward, times);
-    noted(valued, OperatorPass::kForward, core.value_width, core.seen, times);
-    noted_scores(OperatorPass::kBackward, backward * times);
-    noted(valued, OperatorPass::kBackward, core.value_width, core.seen, backward * times);
-    return;
-  }
-  const double scores = product(core.seen, core.width);
-  const double q = static_cast<double>(batch) * own * core.seen * (c.element / 2);
-  const auto softmax = [&](OperatorPass pass, double bytes) {
-    return moved(c, "softmax, mask, dropout", pass, machine::OperatorKind::kNormalisation,
-                 c.plan.stack.traffic * bytes);
-  };
-  sum.forward += scores + values + softmax(OperatorPass::kForward, 9 * q);
-  sum.backward += 2 * (scores + values) + softmax(OperatorPass::kBackward, 11 * q);
-  noted(scored, OperatorPass::kForward, core.seen, core.width, 1);
-  noted(valued, OperatorPass::kForward, core.value_width, core.seen, 1);
-  noted(scored, OperatorPass::kBackward, core.seen, core.width, 2);
-  noted(valued, OperatorPass::kBackward, core.value_width, core.seen, 2);
+  const CoreOperators of{c, core, whole, forward_s, forward_s && c.asked != nullptr ? *c.asked : c.operators};
+  flash ? add_flash_core(of, sum) : add_written_core(of, sum);
 }
 
 void multiply(const LayerContext& c, const Matrix& m, base::Count rows, Products& sum) {

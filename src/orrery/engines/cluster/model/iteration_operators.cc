@@ -45,6 +45,7 @@ OperatorUses operators_of(const Model& model, const System& system, const Plan& 
   LayerContext context = layer_context(model, system, plan, silent);
   OperatorUses part, all;
   context.uses = &part;
+  context.asked = asked;
   const double m = whole_microbatches(plan);
   const auto take = [&](double times) {
     for (OperatorUse& use : part) {

@@ -36,7 +36,8 @@ using OperatorUses = std::vector<OperatorUse>;
 
 // All of an iteration, of one rank of every stage taken together: an iteration on `gpus` accelerators does each
 // gpus / pp times as often. Their seconds add up to those that all stages compute. Equal operators are one. The
-// plan is possible (plan.h). `asked` says whether attention is one operator; null: it is its products.
+// plan is possible (plan.h). `asked` says whether attention is one operator, and prices its products where it knows the
+// forward pass alone; null: it is its products.
 OperatorUses operators_of(const Model& model, const System& system, const Plan& plan,
                           const machine::OperatorModel* asked = nullptr);
 

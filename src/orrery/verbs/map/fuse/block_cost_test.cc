@@ -1,5 +1,5 @@
 // Groups of operators against a literal reading: every turn is run, and what a storage holds is written down.
-#include "orrery/verbs/map/fuse/block_cost.h"
+#include "orrery/inputs/blocks/block_cost.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/verbs/map/fuse/group_bound.h"
+#include "orrery/inputs/blocks/group_bound.h"
+#include "orrery/inputs/blocks/random_group_test_util.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
-#include "orrery/verbs/map/fuse/random_group_test_util.h"
 
 namespace orrery::verbs {
 namespace {

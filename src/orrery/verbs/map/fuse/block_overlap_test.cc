@@ -1,5 +1,5 @@
 // Stages side by side against a literal run of all rounds, and the laws of `--overlap`.
-#include "orrery/verbs/map/fuse/block_overlap.h"
+#include "orrery/inputs/blocks/block_overlap.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/inputs/blocks/block_groups.h"
+#include "orrery/inputs/blocks/random_group_test_util.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
-#include "orrery/verbs/map/fuse/random_group_test_util.h"
 
 namespace orrery::verbs {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/inputs/blocks/block_cost.h"
 #include "orrery/verbs/map/fuse/answer.h"
-#include "orrery/verbs/map/fuse/block_cost.h"
 
 namespace orrery::verbs {
 

@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/text/edit_distance.h"
+#include "orrery/inputs/blocks/block_groups.h"
 #include "orrery/verbs/map/asked_layers.h"
-#include "orrery/verbs/map/fuse/block_groups.h"
 #include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/tree_file.h"

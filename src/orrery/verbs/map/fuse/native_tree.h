@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/inputs/blocks/block_cost.h"
 #include "orrery/verbs/map/fuse/answer.h"
-#include "orrery/verbs/map/fuse/block_cost.h"
 
 namespace orrery::verbs {
 

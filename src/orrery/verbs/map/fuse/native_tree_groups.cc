@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "orrery/engines/nest/model/legality.h"
-#include "orrery/verbs/map/fuse/block_overlap.h"
+#include "orrery/inputs/blocks/block_overlap.h"
+#include "orrery/inputs/blocks/online_softmax.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
-#include "orrery/verbs/map/fuse/online_softmax.h"
 
 namespace orrery::verbs {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "orrery/engines/fused/search/optimize.h"
 #include "orrery/formats/timeloop/documents/jinja.h"
-#include "orrery/verbs/map/fuse/online_softmax.h"
+#include "orrery/inputs/blocks/online_softmax.h"
 #include "orrery/verbs/map/request.h"
 
 namespace orrery::verbs {

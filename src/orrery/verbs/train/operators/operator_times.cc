@@ -60,7 +60,7 @@ TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& 
     name_ = "efficiency";
   }
   if (chip != nullptr) {
-    nests_ = chip->operators(limits, trained.system.accelerator.host_seconds_per_op);
+    nests_ = chip->operators(limits, trained.system.accelerator.host_seconds_per_op, request.fuse);
     model_ = nests_.get();
     name_ = "chip";
   }
@@ -76,6 +76,7 @@ TrainOperators::TrainOperators(const TrainRequest& request, const TrainedModel& 
 
 void check_chip(const TrainRequest& request, const base::Overrides& system_overrides, const SystemReading& machine,
                 TrainedModel& trained) {
+  if (request.fuse) check_fusion(machine.chip.get(), request.attention_array, trained.warnings);
   if (!machine.chip) return;
   refuse_replaced(request, system_overrides, machine);
   trained.chip = machine.chip->name();

@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/fuse/online_softmax.h"
+#include "orrery/inputs/blocks/online_softmax.h"
 
 #include <algorithm>
 #include <string>

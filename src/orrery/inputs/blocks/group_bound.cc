@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/fuse/group_bound.h"
+#include "orrery/inputs/blocks/group_bound.h"
 
 #include <algorithm>
 #include <cmath>

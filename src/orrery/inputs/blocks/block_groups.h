@@ -23,8 +23,8 @@
 
 #include "orrery/base/limits/certificate.h"
 #include "orrery/engines/fused/search/optimize.h"
+#include "orrery/inputs/blocks/online_softmax.h"
 #include "orrery/inputs/layers/map_model.h"
-#include "orrery/verbs/map/fuse/online_softmax.h"
 
 namespace orrery::verbs {
 

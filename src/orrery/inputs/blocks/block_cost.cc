@@ -1,11 +1,11 @@
-#include "orrery/verbs/map/fuse/block_cost.h"
+#include "orrery/inputs/blocks/block_cost.h"
 
 #include <algorithm>
 #include <numeric>
 #include <string>
 
 #include "orrery/engines/nest/model/legality.h"
-#include "orrery/verbs/map/fuse/block_overlap.h"
+#include "orrery/inputs/blocks/block_overlap.h"
 
 namespace orrery::verbs {
 namespace {

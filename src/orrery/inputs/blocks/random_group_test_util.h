@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "orrery/engines/nest/model/random_nest_test_util.h"
-#include "orrery/verbs/map/fuse/block_cost.h"
-#include "orrery/verbs/map/fuse/online_softmax.h"
+#include "orrery/inputs/blocks/block_cost.h"
+#include "orrery/inputs/blocks/online_softmax.h"
 
 namespace orrery::verbs::testing {
 

@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/fuse/block_overlap.h"
+#include "orrery/inputs/blocks/block_overlap.h"
 
 #include <algorithm>
 #include <limits>

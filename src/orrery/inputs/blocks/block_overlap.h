@@ -29,7 +29,7 @@
 #include <map>
 #include <string>
 
-#include "orrery/verbs/map/fuse/block_cost.h"
+#include "orrery/inputs/blocks/block_cost.h"
 
 namespace orrery::verbs {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "orrery/engines/nest/model/model.h"
-#include "orrery/verbs/map/fuse/block_chain.h"
+#include "orrery/inputs/blocks/block_chain.h"
 
 namespace orrery::verbs {
 

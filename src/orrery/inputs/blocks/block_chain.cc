@@ -1,6 +1,6 @@
 // Names of operators are those of describe/workload/transformer_operators.h, with what comes before and after them:
 // "window-KTQ", "shared-FF1", "KTQ-2".
-#include "orrery/verbs/map/fuse/block_chain.h"
+#include "orrery/inputs/blocks/block_chain.h"
 
 #include <algorithm>
 #include <string>

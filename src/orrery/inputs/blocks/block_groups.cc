@@ -1,4 +1,4 @@
-#include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/inputs/blocks/block_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@
 #include "orrery/base/numbers/factor.h"
 #include "orrery/engines/nest/model/legality.h"
 #include "orrery/engines/nest/model/model.h"
+#include "orrery/inputs/blocks/block_overlap.h"
+#include "orrery/inputs/blocks/group_bound.h"
 #include "orrery/inputs/layers/map_together.h"
-#include "orrery/verbs/map/fuse/block_overlap.h"
-#include "orrery/verbs/map/fuse/group_bound.h"
 
 namespace orrery::verbs {
 namespace {

@@ -21,7 +21,7 @@
 
 #include <vector>
 
-#include "orrery/verbs/map/fuse/block_cost.h"
+#include "orrery/inputs/blocks/block_cost.h"
 
 namespace orrery::verbs {
 

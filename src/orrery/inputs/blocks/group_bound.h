@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "orrery/verbs/map/fuse/block_groups.h"
+#include "orrery/inputs/blocks/block_groups.h"
 
 namespace orrery::verbs {
 

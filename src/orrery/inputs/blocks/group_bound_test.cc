@@ -1,5 +1,5 @@
 // The bound of a chain against every plan of small ones: all groups, all turns, all mappings.
-#include "orrery/verbs/map/fuse/group_bound.h"
+#include "orrery/inputs/blocks/group_bound.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "orrery/base/numbers/factor.h"
 #include "orrery/engines/nest/search/enumerate.h"
-#include "orrery/verbs/map/fuse/random_group_test_util.h"
+#include "orrery/inputs/blocks/random_group_test_util.h"
 
 namespace orrery::verbs {
 namespace {
