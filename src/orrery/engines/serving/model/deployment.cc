@@ -62,6 +62,12 @@ double Deployment::tokens_per_step() const {
   return sum;
 }
 
+double Deployment::tokens_per_step_variance() const {
+  double squares = 1, all = 1;
+  for (base::Count i = 1; i <= drafted; ++i) squares += static_cast<double>(2 * i + 1) * (all *= acceptance);
+  return squares - tokens_per_step() * tokens_per_step();
+}
+
 void check(const Deployment& d, base::Diagnostics& found) {
   const auto positive = [&](const char* name, base::Count value) {
     if (value < 1) found.error("O2070", fmt::format("`{}` must be at least 1, but is {}", name, value));

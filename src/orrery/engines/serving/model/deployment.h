@@ -60,7 +60,8 @@ struct Deployment {
   double host_seconds(base::Count sequences) const;  // of a step
 
   base::Count queries() const { return 1 + drafted; }  // of a decoding sequence in a step
-  double tokens_per_step() const;                      // that it goes on by, on average
+  double tokens_per_step() const;                      // that it goes on by, on average,
+  double tokens_per_step_variance() const;             // and the variance of that
   bool guesses_vary() const { return drafted > 0 && acceptance > 0 && acceptance < 1; }  // how many are right
 
   bool operator==(const Deployment&) const = default;

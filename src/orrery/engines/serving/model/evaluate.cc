@@ -16,6 +16,14 @@
 // equally long all have theirs read, one step after the other, before the first of them goes on, and so they stay
 // together: u / g steps read prompts beside the O - 1 that decode, be that none.
 //
+// Where outputs differ little, users who began together drift apart. With a deviation of v steps a request, those who
+// began within u / most steps (most: requests that a step can begin) have theirs k requests later within
+//
+//   L = min(N, sqrt((u / most)^2 + 12 v^2 k))
+//
+// of each other, so that u / L begin in a step there, by a Poisson distribution as above, as many as it can at most. k
+// is that of the waves that count: of 20 but for the first five, as in simulation, where none are given.
+//
 // Whole prompts share a step in the end, as those that are cut move their users a step back. A user's next request
 // comes `late_steps` after its last token (deployment.cc); groups that ended one step apart so wait for each other's
 // prompts. A request that comes at random finds the next step scheduled already, where the engine does so while one
@@ -35,6 +43,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/serving/model/waiting.h"
@@ -43,6 +52,8 @@ namespace orrery::serving {
 namespace {
 
 using base::Count;
+
+constexpr double kWaves = 20;  // requests of a user that are simulated, of which the first quarter does not count
 
 // What a group does again and again.
 struct Cycle {
@@ -68,7 +79,8 @@ class Cycles {
         output_(load.output.average()),
         further_((output_ - 1) / d_.tokens_per_step()),
         queries_(static_cast<double>(d_.queries())),
-        together_(load.concurrency && !load.output.varies() && !d_.guesses_vary()) {}
+        together_(load.concurrency && !load.output.varies() && !d_.guesses_vary()),
+        drift_(load.concurrency ? drift(load) : std::numeric_limits<double>::infinity()) {}
 
   double prompt() const { return prompt_; }
   double output() const { return output_; }
@@ -146,6 +158,22 @@ class Cycles {
   }
   static Count count(double value) { return base::saturated(value + 0.5); }
 
+  // 12 v^2 k of users: the mean of k^(-1/2) over the waves that count stands for k.
+  double drift(const Load& load) const {
+    const double per_step = d_.tokens_per_step(), tokens = output_ * output_ * load.output.variation();
+    const double steps = tokens / (per_step * per_step) +
+                         (output_ - 1) * d_.tokens_per_step_variance() / (per_step * per_step * per_step);
+    const double before = load.waves > 0 ? 0.5 : kWaves / 4 - 0.5, last = (load.waves > 0 ? load.waves : kWaves) - 0.5;
+    const double root = last > before ? (std::sqrt(last) + std::sqrt(before)) / 2 : std::sqrt(0.5);
+    return 12 * steps * root * root;
+  }
+  // Requests that come in a step, on average, while the users come that began together; `mean`: in all steps.
+  double come_together(double u, double mean, double most) const {
+    if (together_) return u;
+    const double first = rules(d_.engine).mixes ? u / most : 1;  // who stays together ends together
+    return std::max(mean, u / std::sqrt(first * first + drift_));
+  }
+
   // A prompt of its own, in steps of the most tokens. Exact up to a thousand steps; of more, those between two of some
   // five hundred are taken to lie on a straight line.
   double alone() const {
@@ -183,7 +211,8 @@ class Cycles {
     const double first = std::max(1.0, 1 / most);  // steps until the first token
     double steps = further_ + (mixes ? first + late : 0);
     const double begun = u / std::max(1.0, steps);  // in a step, on average
-    double g = std::min({u, most, together_ ? u : begun / (1 - std::exp(-begun))});
+    const double dense = come_together(u, begun, most);
+    double g = std::min({u, most, dense / -std::expm1(-dense)});
     double share = begun / g;  // of the steps: those with prompts
     if (mixes && share > 1) {
       g = budget / (fresh_ + (further_ + 1) * queries_);
@@ -200,8 +229,8 @@ class Cycles {
     // What decodes passes through steps with prompts as often as they come, its own apart.
     out.ttft = (share >= 1 && mixes ? std::max(first + late, steps - further_) : first) * out.mixed_seconds;
     const double cut = d_.engine == Engine::kTensorRtLlm ? most : full;  // where prompts fill steps to the brim
-    const double brim =
-        cut > most && u > most ? steps_.seconds(work(std::min(u, cut), u - std::min(u, cut))) : out.mixed_seconds;
+    const double filled = std::min(u, cut);
+    const double brim = filled > g ? steps_.seconds(work(filled, mixes ? u - filled : 0)) : out.mixed_seconds;
     out.groups = u / g;
     if (mixes && together_ && share < 1 && most >= 1) {
       const double whole = std::floor(u / g), left = u - whole * g;  // requests that the last step of them begins
@@ -212,19 +241,20 @@ class Cycles {
     // While a request is late, others' prompts are read, which it does not meet once it decodes.
     const double read = share >= 1 || !mixes ? late
                         : together_          ? late_reading(u / g, std::ceil(first), late)
-                                             : late * share;
+                                             : late * std::min(1.0, dense / g);
     if (mixes && share < 1) out.ttft += read * out.mixed_seconds + (late - read) * pure;
     if (mixes && share < 1 && output_ > 1)
       out.last_less = ((reading - first) / 2 - read) * (out.mixed_seconds - pure) / (output_ - 1);
     out.first_ttft = brim * (first + std::max(1.0, u * fresh_ / budget)) / 2;
-    if (mixes) out.ttft = std::min(out.ttft, out.seconds - further_ * pure);
+    if (!mixes && !together_) out.ttft *= std::max(1.0, (1 + dense / most) / 2);  // prompts that came beside
+    out.ttft = std::min(out.ttft, out.seconds - further_ * pure);
     out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     if (!mixes && together_) {
       out.ttft = out.first_ttft;
       out.tpot = output_ > 1 ? (out.seconds - out.ttft) / (output_ - 1) : 0;
     }
     if (!(output_ > 1)) out.ttft = out.seconds;  // nothing follows
-    out.early_ttft = out.ttft + std::max(0.0, brim - out.mixed_seconds);
+    out.early_ttft = out.ttft + (together_ ? std::max(0.0, brim - out.mixed_seconds) : 0);
     out.share = std::min(1.0, share);
     return out;
   }
@@ -248,6 +278,7 @@ class Cycles {
   double further_;  // steps after the first token
   double queries_;  // of a decoding sequence in a step
   bool together_;
+  double drift_;  // 12 v^2 k, squared steps
 };
 
 // Requests come at `rate` to a group in which at most `most` run. Each finds as many others as run on average, and they

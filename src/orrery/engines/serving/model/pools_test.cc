@@ -31,12 +31,12 @@ class ServingPools : public testing::Test {
 };
 
 TEST_F(ServingPools, MoveKeysAndValuesOverTheLinksOfTheSmaller) {
-  // 128 KiB a token, 450 GB/s of which 0.612 are reached.
-  EXPECT_NEAR(transfer_seconds(llama_, system_, pools(1, 1), 4000), 4000 * 131072 / (0.612 * 450e9), 1e-6);
+  // 128 KiB a token, 450 GB/s of which 0.617 are reached.
+  EXPECT_NEAR(transfer_seconds(llama_, system_, pools(1, 1), 4000), 4000 * 131072 / (0.617 * 450e9), 1e-6);
   Pools two = pools(1, 1, 2);
-  EXPECT_NEAR(transfer_seconds(llama_, system_, two, 4000), 4000 * 131072 / (0.612 * 450e9), 1e-6);
+  EXPECT_NEAR(transfer_seconds(llama_, system_, two, 4000), 4000 * 131072 / (0.617 * 450e9), 1e-6);
   two.prompts.tp = 4;
-  EXPECT_NEAR(transfer_seconds(llama_, system_, two, 4000), 2000 * 131072 / (0.612 * 450e9), 1e-6);
+  EXPECT_NEAR(transfer_seconds(llama_, system_, two, 4000), 2000 * 131072 / (0.617 * 450e9), 1e-6);
 }
 
 TEST_F(ServingPools, KeepLittlesLaw) {
@@ -53,7 +53,7 @@ TEST_F(ServingPools, AreGovernedByTheSlower) {
   const Service one = serve(pools(1, 1), 300), more = serve(pools(2, 1), 300);
   EXPECT_NEAR(more.output_tokens_per_s, one.output_tokens_per_s, 0.01 * one.output_tokens_per_s);
   const Service two = serve(pools(1, 2), 300);
-  EXPECT_GT(two.output_tokens_per_s, 1.5 * one.output_tokens_per_s);
+  EXPECT_GT(two.output_tokens_per_s, 1.4 * one.output_tokens_per_s);
   EXPECT_NEAR(serve(pools(1, 4), 300).output_tokens_per_s, two.output_tokens_per_s, 0.01 * two.output_tokens_per_s);
 }
 

@@ -9,7 +9,7 @@ namespace orrery::serving {
 
 class ServedRoofline final : public machine::OperatorModel {
  public:
-  explicit ServedRoofline(const machine::Accelerator& accelerator) : accelerator_(accelerator) {}
+  explicit ServedRoofline(const machine::Accelerator& accelerator);
 
   // Products that are alike, of a batch, are those of experts: one grouped operator.
   double matrix_product_seconds(const machine::MatrixProduct& product) const override;
@@ -20,7 +20,10 @@ class ServedRoofline final : public machine::OperatorModel {
   double issue_seconds() const override;
 
  private:
+  double streamed_seconds(double bytes) const;
+
   machine::Accelerator accelerator_;
+  bool hopper_;
 };
 
 // The networks with the constants of engines' own collectives in graphs, on the innermost level.

@@ -1,5 +1,7 @@
 #include "orrery/engines/serving/simulation/replay.h"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 #include "orrery/engines/serving/model/evaluate.h"
@@ -106,6 +108,22 @@ TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
   std::sort(off.begin(), off.end());
   EXPECT_LT(off[off.size() / 2], 0.01);
   EXPECT_LT(off[off.size() * 9 / 10], 0.03);
+}
+
+// Outputs that differ by few tokens: those who began together end apart, wave by wave.
+TEST_F(Simulate, OfUsersWhoDriftApartAgreesWithTheClosedForm) {
+  for (const Engine engine : {Engine::kVllm, Engine::kTensorRtLlm, Engine::kSglang})
+    for (const double deviation : {1., 5., 20., 100.})
+      for (const auto& [c, prompt, output] : {std::tuple(32, 2048, 256), std::tuple(64, 512, 512)}) {
+        Load load = users(c, prompt, output);
+        load.output.kind = Lengths::Kind::kLogNormal, load.output.deviation = deviation;
+        load.waves = 10;
+        const Deployment d = {.engine = engine};
+        const Service closed = evaluate(llama_, system_, d, load, operators_);
+        const Simulation s = run(load, static_cast<std::size_t>(c) * 10, d);
+        EXPECT_NEAR(closed.tpot, s.tpot_mean, 0.04 * s.tpot_mean) << deviation;
+        EXPECT_NEAR(closed.ttft.mean, s.ttft_mean, 0.2 * s.ttft_mean) << deviation;
+      }
 }
 
 TEST_F(Simulate, OfReplicasThatTakeTurnsWaitsLessAsTheClosedFormSays) {
