@@ -84,16 +84,19 @@ Record<Simulation> simulation() {
 }
 
 Record<ServingError> error() {
-  return {{"tpot", "As a share.", &ServingError::tpot},
-          {"ttft", "As a share.", &ServingError::ttft},
-          {"output_tokens_per_s", "As a share.", &ServingError::throughput},
-          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
-          {"of", "What those runs of the time between tokens have in common with it.", &ServingError::of}};
+  return {
+      {"tpot", "As a share; null: nobody knows, since no engine was measured on such a machine.", &ServingError::tpot},
+      {"ttft", "The same.", &ServingError::ttft},
+      {"output_tokens_per_s", "The same.", &ServingError::throughput},
+      {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
+      {"of", "What those runs of the time between tokens have in common with it, or why there are none.",
+       &ServingError::of}};
 }
 
 struct Listed {
   Found found;
   std::string system;
+  std::optional<std::string> prompts_system;
 };
 
 Record<Listed> other() {
@@ -107,6 +110,7 @@ Record<Listed> other() {
          return known(f.found.users * static_cast<double>(d.replicas * d.dp));
        }},
       {"system", "Its name.", &Listed::system},
+      {"prompts_system", "With pools: that of the one that reads prompts.", &Listed::prompts_system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
       {"ttft_s", "Seconds to the first token.", [](const Listed& f) { return f.found.service.ttft; }, first_token()},
@@ -117,7 +121,7 @@ Record<Listed> other() {
 }
 
 Listed listed(const ServedAnswer& a, const Found& found) {
-  return {found, a.systems[found.machine]};
+  return {found, a.systems[found.machine], found.prompts ? std::optional(a.systems[found.prompts_on]) : std::nullopt};
 }
 
 struct Forced {
@@ -205,6 +209,8 @@ Record<ServedAnswer> result() {
       {"plan", "The deployment.", [](const A& a) { return a.first().deployment; }, plan()},
       {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.",
        [](const A& a) { return a.prompts(); }, plan()},
+      {"prompts_system", "What that pool stands on; null: one does both.",
+       [](const A& a) { return listed(a, a.first()).prompts_system; }},
       {"weights", "What weights are stored in.", &A::weights},
       {"weights_as_published", "Whether they are in few bits because the model's file has them so.", &A::as_published},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},

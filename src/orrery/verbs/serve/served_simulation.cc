@@ -25,9 +25,8 @@ Count requests_to_draw(const ServeRequest& r, Count users) {
 
 }  // namespace
 
-void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
+void simulate(const ServeRequest& r, const serving::ServedModel& model, const serving::PoolKinds& on,
               const base::Budget& budget, ServedAnswer& out) {
-  const cluster::System& system = *machine.system;
   const Count users = r.concurrency ? static_cast<Count>(*r.concurrency) : 0;
   const Count count = requests_to_draw(r, users);
   if (count > kMostSimulated)
@@ -40,30 +39,31 @@ void simulate(const ServeRequest& r, const serving::ServedModel& model, const se
   const std::vector<serving::Request>& requests = drawn.empty() ? out.trace : drawn;
   const Deployment last = out.first().deployment;
   const Deployment first = out.prompts() ? *out.prompts() : last;
-  const auto limits_on = [&](const Deployment& d) {
-    serving::SchedulerLimits limits = limits_of(d, kv_memory(model, system, d), requests);
+  const auto limits_on = [&](const Deployment& d, const serving::Kind& kind) {
+    serving::SchedulerLimits limits = limits_of(d, kv_memory(model, *kind.system, d), requests);
     limits.seed = r.seed.value_or(1);
     return limits;
   };
   base::Diagnostics found;
-  check(first, limits_on(first), requests, found);
-  if (out.prompts() && !found.has_errors()) check(last, limits_on(last), requests, found);
+  check(first, limits_on(first, on.prompts), requests, found);
+  if (out.prompts() && !found.has_errors()) check(last, limits_on(last, on.decoding), requests, found);
   if (out.load.prefix_hit > 0)
     found.error("O2075", "the simulation finds prefixes in caches by itself, and these requests have none in common")
         .hint("leave `--prefix-hit` or `--simulate` out");
   found.throw_if_errors();
-  const serving::StepModel steps(model, system, first, *machine.operators);
-  const serving::StepModel further(model, system, last, *machine.operators);
+  const serving::StepModel steps(model, *on.prompts.system, first, *on.prompts.operators);
+  const serving::StepModel further(model, *on.decoding.system, last, *on.decoding.operators);
   const serving::Pools pools{first, last};
-  const serving::Handover handover{further, limits_on(last),
-                                   [&](Count tokens) { return transfer_seconds(model, system, pools, tokens); }};
+  const serving::Handover handover{further, limits_on(last, on.decoding),
+                                   [&](Count tokens) { return transfer_seconds(model, on, pools, tokens); }};
   serving::SimulationOptions options;
   options.router = r.router.value_or(serving::Router::kRoundRobin);
   options.users = users;
   options.timeline = r.timeline;
   options.budget = &budget;
-  serving::SchedulerLimits limits = limits_on(first);
+  serving::SchedulerLimits limits = limits_on(first, on.prompts);
   if (r.offload) {
+    const cluster::System& system = *on.prompts.system;
     if (!(system.accelerator.host_rate() > 0))
       base::fail("O2070", fmt::format("`{}` says nothing of the link to the host's memory", system.name), {},
                  "leave `--offload` out, or state `accelerator.host_bandwidth` in the system's file");

@@ -9,7 +9,7 @@ namespace orrery::verbs {
 // Fills `simulation`, or says that it ended early. Requests are the trace's, else drawn of the load: of users 20 each,
 // of which the first quarter and the last wave do not count, or as many as --requests-per-user says, which all count.
 // Throws InputError O2075.
-void simulate(const ServeRequest& request, const serving::ServedModel& model, const serving::Machine& machine,
+void simulate(const ServeRequest& request, const serving::ServedModel& model, const serving::PoolKinds& on,
               const base::Budget& budget, ServedAnswer& answer);
 
 }  // namespace orrery::verbs

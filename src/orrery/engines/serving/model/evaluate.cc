@@ -301,12 +301,12 @@ double beyond_steady(const Cycle& cycle, double users, double waves) {
 
 }  // namespace
 
-void add_prices(const cluster::System& system, double accelerators, Service& out) {
+void add_prices(double accelerators, double usd_per_hour, double watts, Service& out) {
   const double tokens = out.output_tokens_per_s;
   if (!(tokens > 0)) return;
   out.per_accelerator = tokens / accelerators;
-  out.usd_per_million_tokens = system.price_per_gpu_hour * accelerators / 3600 / tokens * 1e6;
-  out.joules_per_token = system.watts_per_gpu * system.pue * accelerators / tokens;
+  out.usd_per_million_tokens = usd_per_hour / 3600 / tokens * 1e6;
+  out.joules_per_token = watts / tokens;
 }
 
 Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
@@ -372,7 +372,8 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.running = cycle.users;
   out.occupancy = caches ? std::min(1.0, cycle.users * blocks / static_cast<double>(out.memory.blocks)) : 0;
   out.step = cycles.decoding(cycle.users);
-  add_prices(system, static_cast<double>(d.accelerators()), out);
+  const double all = static_cast<double>(d.accelerators());
+  add_prices(all, system.price_per_gpu_hour * all, system.watts_per_gpu * system.pue * all, out);
   return out;
 }
 
