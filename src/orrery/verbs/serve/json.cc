@@ -156,23 +156,25 @@ const char* goal_name(serving::Goal of) {
 
 Record<ServedAnswer> question() {
   using A = ServedAnswer;
-  return {{"model", "Its name.", &A::model},
-          {"system", "Its name.", &A::system},
-          {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
-          {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
-          {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
-           [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
-          {"osl_deviation", "The same of answers.",
-           [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
-          {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
-          {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
-          {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
-          {"trace_requests", "Of the trace; null: none was given.",
-           [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
-          {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
-          {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
-          {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
-          {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
+  return {
+      {"model", "Its name.", &A::model},
+      {"system", "Its name.", &A::system},
+      {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
+      {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
+      {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
+       [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
+      {"osl_deviation", "The same of answers.",
+       [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
+      {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
+      {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
+      {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
+      {"host_hit", "Share of them that copies in the host's memory have.", [](const A& a) { return a.load.host_hit; }},
+      {"trace_requests", "Of the trace; null: none was given.",
+       [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
+      {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
+      {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
+      {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
+      {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
 }
 
 Record<ServedAnswer> result() {

@@ -73,8 +73,10 @@ std::string vllm(const Deployment& d, const std::string& model, Count context, c
 
 // What its command line does not know stands in a file.
 std::string trtllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
-  std::string more;
-  if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
+  std::string more, caches = d.cache_precision == Precision::kFp8 ? "dtype: fp8" : "";
+  if (answer.offload > 0)
+    caches += fmt::format("{}host_cache_size: {:.0f}", caches.empty() ? "" : ", ", answer.offload * 1e9);
+  if (!caches.empty()) more = "kv_cache_config: {" + caches + "}";
   const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
   if (d.dp > 1) also("enable_attention_dp: true");
   if (has_long_prompts(d, answer)) also("enable_chunked_prefill: true");
@@ -123,8 +125,11 @@ std::string command(const Deployment& d, const std::string& asked, double caches
                                                                : sglang(d, model, answer);
   // Of all ranks of a replica, in GiB.
   const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
-  const std::string offload =
-      host > 0 ? fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host) : "";
+  std::string offload;
+  if (host > 0 && d.engine == Engine::kVllm)
+    offload = fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host);
+  else if (host > 0 && d.engine == Engine::kSglang)
+    offload = fmt::format(" --enable-hierarchical-cache --hicache-size {:g}", answer.offload);
   // On processors, vLLM is told what caches may have, in whole GiB.
   const bool here = answer.system == kThisMachine;
   const std::string first = here && d.engine == Engine::kVllm

@@ -83,6 +83,7 @@ void declare_load(CommandLine& line, ServeRequest& request) {
             "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of "
             "lengths and rate");
   line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
+  line.share("--host-hit", request.host_hit, "The same of copies in the host's memory, behind those");
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);
   declare_number(line, "--ttft-limit", "SECONDS", request.ttft_limit, "Time to the first token, mean, at most");
@@ -182,7 +183,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
                                 {"prefix", serving::Router::kPrefix}},
                                "Where simulated requests go: round-robin (default), least-load, prefix");
   declare_number(line, "--offload", "GB", request.offload,
-                 "Of the host's memory for each accelerator's keys and values (vllm); simulated");
+                 "Of the host's memory for each accelerator's keys and values; simulated");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
   line.seed(seed, "Of the requests that are simulated; default 1");
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");

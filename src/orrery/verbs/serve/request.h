@@ -41,7 +41,7 @@ struct ServeRequest {
   std::optional<double> concurrency, rate;
   std::string measurements;  // a table of matrix products; empty: the roofline alone
   std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
-  double prefix_hit = 0;
+  double prefix_hit = 0, host_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;
   std::optional<double> load_limit;   // of the capacity, at most so much of a rate; absent: as the question needs

@@ -89,7 +89,7 @@ void say_of_bursts(ServedAnswer& out) {
   else
     out.warnings
         .warning("O2078", "the trace is not simulated: its bursts are not in the answer, and its errors not in theirs")
-        .hint("leave `--prefix-hit` out, or allow more `--time-limit`");
+        .hint("leave `--prefix-hit` and `--host-hit` out, or allow more `--time-limit`");
   const serving::Service got = out.service();
   if ((out.limits.ttft && got.ttft.mean > *out.limits.ttft) || (out.limits.tpot && got.tpot > *out.limits.tpot))
     out.warnings.warning("O2077", "the closed form is within the limits, the trace's bursts are not: it chose too few")
@@ -187,7 +187,7 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
 
 // Requests at times of their own are simulated without being asked: the closed form knows their mean rate alone.
 bool simulates(const ServeRequest& r, const ServedAnswer& out) {
-  return r.simulate || (out.timed && r.prefix_hit == 0);
+  return r.simulate || (out.timed && r.prefix_hit + r.host_hit == 0);
 }
 
 // A trace ends: what comes faster than it is served waits, and is served in the end.
@@ -222,6 +222,7 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   if (is_one(space)) check(model, only(space), found);
   check_formats(machines, space.base.precision, found);
   for (const serving::Machine& machine : machines) {
+    if (r.host_hit > 0 && !(machine.system->accelerator.host_rate() > 0)) lack_host_link(*machine.system, "--host-hit");
     if (out.goal == serving::Goal::kUsdPerMillionTokens && !(machine.system->price_per_gpu_hour > 0))
       found.error("O2070", fmt::format("the price of `{}` is not known", machine.system->name))
           .hint("take another `--goal`, or a system's file with a price");

@@ -47,9 +47,9 @@ void require(const ServeRequest& r) {
   missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",
           "add it: the closed form spreads requests evenly");
   missing(r.offload && !r.simulate, "`--simulate` beside `--offload`",
-          "the closed form finds nothing in a host's memory");
-  missing(r.offload && (r.engine.value_or(serving::Engine::kVllm) != serving::Engine::kVllm || r.prefill || r.pools),
-          "vllm without pools beside `--offload`", "the rules of other engines' copies are not known: leave it out");
+          "the closed form is told what copies are found: `--host-hit 0.5`");
+  missing((r.offload || r.host_hit > 0) && (r.prefill || r.pools), "no pools beside `--offload` and `--host-hit`",
+          "what pools keep in the host's memory is not known: leave it out");
   missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
           "vllm always admits who fits now, sglang by what outputs were so far");
   missing(!r.chip.empty() && (!r.measurements.empty() || r.system.find(',') != std::string::npos),
@@ -118,6 +118,7 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
     }
   }
   out.prefix_hit = r.prefix_hit;
+  out.host_hit = r.host_hit;
   out.waves = static_cast<double>(r.requests_per_user.value_or(0));
   base::Diagnostics found;
   check(out, found);

@@ -6,6 +6,9 @@
 
 namespace orrery::verbs {
 
+// Throws InputError O2070: copies in the host's memory are asked for by an option, and no link to it is known.
+[[noreturn]] void lack_host_link(const cluster::System& system, const char* option);
+
 // Fills `simulation`, or says that it ended early. Requests are the trace's, else drawn of the load: of users 20 each,
 // of which the first quarter and the last wave do not count, or as many as --requests-per-user says, which all count.
 // Throws InputError O2075.
