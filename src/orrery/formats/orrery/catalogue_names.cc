@@ -91,7 +91,7 @@ void fail_unknown(const std::string& directory, const CatalogueKind& kind, const
     if (has_entry(directory, other, name))
       unknown.hint(fmt::format("`{}` is a {}: give it with `{}`", name, other.what, other.option));
   if (kind.folder == std::string_view(kSystem.folder) && name == "this-machine")
-    unknown.hint("`this-machine` is a system of `orrery train` alone, which measures it");
+    unknown.hint("`this-machine` is a system of `orrery train` and `orrery serve` alone, which measure it");
   // What stands on Hugging Face's hub as OWNER/NAME.
   const std::size_t slash = name.find('/');
   if (kind.folder == std::string_view(kModel.folder) && slash != std::string::npos) {

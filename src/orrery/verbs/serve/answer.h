@@ -15,9 +15,15 @@ namespace orrery::verbs {
 
 // Two of three measured runs like it are predicted within these shares (docs/model/serving.md).
 struct ServingError {
-  double tpot = 0, ttft = 0, throughput = 0;
-  bool measured = false;  // runs like it were measured, of the first two
-  std::string of;         // what the runs of the first have in common with it
+  std::optional<double> tpot, ttft, throughput;  // absent: nobody knows
+  bool measured = false;                         // runs like it were measured, of the first two
+  std::string of;  // what the runs of the first have in common with it; or why nobody knows
+
+  void widen(double times, const std::string& beside) {
+    for (std::optional<double>* share : {&tpot, &ttft, &throughput})
+      if (*share) **share *= times;
+    measured = false, of += beside;
+  }
 };
 
 // With `--why`: the best deployment that has a choice.
@@ -28,7 +34,7 @@ struct ForcedDeployment {
 };
 
 struct ServedAnswer {
-  std::string model, system;         // the system of the best
+  std::string model, system;         // the system of the best, of pools that of the decoding one
   std::string weights;               // what they are stored in
   bool as_published = false;         // the weights are in few bits, as the model's file has them
   std::vector<std::string> systems;  // that were asked for, as Found::machine counts them

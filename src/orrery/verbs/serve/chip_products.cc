@@ -1,23 +1,10 @@
 #include "orrery/verbs/serve/chip_products.h"
 
-#include <bit>
-#include <cmath>
+#include "orrery/verbs/serve/between_powers.h"
 
 namespace orrery::verbs {
-namespace {
 
 using base::Count;
-
-template <class Seconds>
-double between_powers(Count size, const Seconds& seconds) {
-  if (size <= 0) return 0;
-  const auto low = static_cast<Count>(std::bit_floor(static_cast<std::uint64_t>(size)));
-  const double at_low = seconds(low);
-  if (low == size) return at_low;
-  return std::lerp(at_low, seconds(2 * low), static_cast<double>(size - low) / static_cast<double>(low));
-}
-
-}  // namespace
 
 double ChipProducts::matrix_product_seconds(const machine::MatrixProduct& product) const {
   return between_powers(product.m, [&](Count m) {

@@ -84,16 +84,19 @@ Record<Simulation> simulation() {
 }
 
 Record<ServingError> error() {
-  return {{"tpot", "As a share.", &ServingError::tpot},
-          {"ttft", "As a share.", &ServingError::ttft},
-          {"output_tokens_per_s", "As a share.", &ServingError::throughput},
-          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
-          {"of", "What those runs of the time between tokens have in common with it.", &ServingError::of}};
+  return {
+      {"tpot", "As a share; null: nobody knows, since no engine was measured on such a machine.", &ServingError::tpot},
+      {"ttft", "The same.", &ServingError::ttft},
+      {"output_tokens_per_s", "The same.", &ServingError::throughput},
+      {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
+      {"of", "What those runs of the time between tokens have in common with it, or why there are none.",
+       &ServingError::of}};
 }
 
 struct Listed {
   Found found;
   std::string system;
+  std::optional<std::string> prompts_system;
 };
 
 Record<Listed> other() {
@@ -107,6 +110,7 @@ Record<Listed> other() {
          return known(f.found.users * static_cast<double>(d.replicas * d.dp));
        }},
       {"system", "Its name.", &Listed::system},
+      {"prompts_system", "With pools: that of the one that reads prompts.", &Listed::prompts_system},
       {"tpot_s", "Seconds between tokens; null: answers have one.",
        [](const Listed& f) { return known(f.found.service.tpot); }},
       {"ttft_s", "Seconds to the first token.", [](const Listed& f) { return f.found.service.ttft; }, first_token()},
@@ -117,7 +121,7 @@ Record<Listed> other() {
 }
 
 Listed listed(const ServedAnswer& a, const Found& found) {
-  return {found, a.systems[found.machine]};
+  return {found, a.systems[found.machine], found.prompts ? std::optional(a.systems[found.prompts_on]) : std::nullopt};
 }
 
 struct Forced {
@@ -152,23 +156,25 @@ const char* goal_name(serving::Goal of) {
 
 Record<ServedAnswer> question() {
   using A = ServedAnswer;
-  return {{"model", "Its name.", &A::model},
-          {"system", "Its name.", &A::system},
-          {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
-          {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
-          {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
-           [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
-          {"osl_deviation", "The same of answers.",
-           [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
-          {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
-          {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
-          {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
-          {"trace_requests", "Of the trace; null: none was given.",
-           [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
-          {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
-          {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
-          {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
-          {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
+  return {
+      {"model", "Its name.", &A::model},
+      {"system", "Its name.", &A::system},
+      {"isl", "Tokens of a prompt, mean.", [](const A& a) { return a.load.prompt.average(); }},
+      {"osl", "Tokens of an answer, mean.", [](const A& a) { return a.load.output.average(); }},
+      {"isl_deviation", "Standard deviation of prompts' lengths; 0: all equal.",
+       [](const A& a) { return std::sqrt(a.load.prompt.variation()) * a.load.prompt.average(); }},
+      {"osl_deviation", "The same of answers.",
+       [](const A& a) { return std::sqrt(a.load.output.variation()) * a.load.output.average(); }},
+      {"rate", "Requests a second; null: users send them.", [](const A& a) { return a.load.rate; }},
+      {"concurrency", "Users; null: requests come at a rate.", [](const A& a) { return a.load.concurrency; }},
+      {"prefix_hit", "Share of prompts' tokens that caches have.", [](const A& a) { return a.load.prefix_hit; }},
+      {"host_hit", "Share of them that copies in the host's memory have.", [](const A& a) { return a.load.host_hit; }},
+      {"trace_requests", "Of the trace; null: none was given.",
+       [](const A& a) { return a.trace.empty() ? std::nullopt : std::optional(a.trace.size()); }},
+      {"ttft_limit_s", "Null: none.", [](const A& a) { return a.limits.ttft; }},
+      {"tpot_limit_s", "Null: none.", [](const A& a) { return a.limits.tpot; }},
+      {"load_limit", "Share of the capacity that a rate may take.", [](const A& a) { return a.limits.load; }},
+      {"goal", "throughput, cost or accelerators.", [](const A& a) { return goal_name(a.goal); }}};
 }
 
 Record<ServedAnswer> result() {
@@ -205,6 +211,8 @@ Record<ServedAnswer> result() {
       {"plan", "The deployment.", [](const A& a) { return a.first().deployment; }, plan()},
       {"prompts", "The pool that reads prompts, `plan` being that which decodes; null: one does both.",
        [](const A& a) { return a.prompts(); }, plan()},
+      {"prompts_system", "What that pool stands on; null: one does both.",
+       [](const A& a) { return listed(a, a.first()).prompts_system; }},
       {"weights", "What weights are stored in.", &A::weights},
       {"weights_as_published", "Whether they are in few bits because the model's file has them so.", &A::as_published},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},

@@ -1,6 +1,7 @@
 #include "orrery/verbs/serve/launch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/engines/serving/model/kv_memory.h"
+#include "orrery/inputs/systems/this_machine.h"
 
 namespace orrery::verbs {
 namespace {
@@ -60,18 +62,21 @@ bool has_long_prompts(const Deployment& d, const ServedAnswer& answer) {
 std::string vllm(const Deployment& d, const std::string& model, Count context, const ServedAnswer& answer) {
   return fmt::format(
       "vllm serve {} --tensor-parallel-size {} --pipeline-parallel-size {} --data-parallel-size {}{}{}{}{}{} "
-      "--max-num-seqs {} --max-num-batched-tokens {} --gpu-memory-utilization {:g}",
+      "--max-num-seqs {} --max-num-batched-tokens {}{}",
       model, d.tp, d.pp, d.dp, d.ep > 1 ? " --enable-expert-parallel" : "",
       converts(d, answer) ? " --quantization fp8" : "",
       d.cache_precision == Precision::kFp8 ? " --kv-cache-dtype fp8" : "",
       d.synchronous ? " --no-async-scheduling" : "", context > 0 ? fmt::format(" --max-model-len {}", context) : "",
-      d.max_sequences, d.max_batched_tokens, d.memory_share);
+      d.max_sequences, d.max_batched_tokens,
+      answer.system == kThisMachine ? "" : fmt::format(" --gpu-memory-utilization {:g}", d.memory_share));
 }
 
 // What its command line does not know stands in a file.
 std::string trtllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
-  std::string more;
-  if (d.cache_precision == Precision::kFp8) more = "kv_cache_config: {dtype: fp8}";
+  std::string more, caches = d.cache_precision == Precision::kFp8 ? "dtype: fp8" : "";
+  if (answer.offload > 0)
+    caches += fmt::format("{}host_cache_size: {:.0f}", caches.empty() ? "" : ", ", answer.offload * 1e9);
+  if (!caches.empty()) more = "kv_cache_config: {" + caches + "}";
   const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
   if (d.dp > 1) also("enable_attention_dp: true");
   if (has_long_prompts(d, answer)) also("enable_chunked_prefill: true");
@@ -97,7 +102,7 @@ std::string sglang(const Deployment& d, const std::string& model, const ServedAn
 }
 
 // What no option says.
-std::string note(const Deployment& d, const std::string& model, const ServedAnswer& answer, const char* pool) {
+std::string note(const Deployment& d, const std::string& model, const ServedAnswer& answer, const std::string& pool) {
   const bool quantized = converts(d, answer);
   std::string out;
   if (model == "MODEL" || !quantized) out = fmt::format("{}: a checkpoint of {}", model, answer.model);
@@ -108,32 +113,46 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
   if (d.drafted > 0)
     out += fmt::format("; {} guessed token{} a step, by drafts that the checkpoint has or you name", d.drafted,
                        d.drafted == 1 ? "" : "s");
-  if (*pool != '\0') out += fmt::format("; {}, with the engine's own transfer of keys and values", pool);
+  if (!pool.empty()) out += fmt::format("; {}, with the engine's own transfer of keys and values", pool);
   return out.empty() ? "" : "  # " + (out.starts_with("; ") ? out.substr(2) : out);
 }
 
-std::string command(const Deployment& d, const std::string& asked, Count context, const ServedAnswer& answer,
-                    const char* pool) {
+std::string command(const Deployment& d, const std::string& asked, double caches, Count context,
+                    const ServedAnswer& answer, const std::string& pool) {
   const std::string model = checkpoint(asked);
   const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, context, answer)
                             : d.engine == Engine::kTensorRtLlm ? trtllm(d, model, answer)
                                                                : sglang(d, model, answer);
   // Of all ranks of a replica, in GiB.
   const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
-  const std::string offload =
-      host > 0 ? fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host) : "";
-  return start + offload + note(d, model, answer, pool);
+  std::string offload;
+  if (host > 0 && d.engine == Engine::kVllm)
+    offload = fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host);
+  else if (host > 0 && d.engine == Engine::kSglang)
+    offload = fmt::format(" --enable-hierarchical-cache --hicache-size {:g}", answer.offload);
+  // On processors, vLLM is told what caches may have, in whole GiB.
+  const bool here = answer.system == kThisMachine;
+  const std::string first = here && d.engine == Engine::kVllm
+                                ? fmt::format("VLLM_CPU_KVCACHE_SPACE={:.0f} ", std::floor(caches / (1 << 30)))
+                                : "";
+  const std::string device = here && d.engine == Engine::kSglang ? " --device cpu" : "";
+  return first + start + device + offload + note(d, model, answer, pool);
 }
 
 }  // namespace
 
-std::string launch_command(const std::string& asked, const serving::ServedModel& model, const cluster::System& system,
+std::string launch_command(const std::string& asked, const serving::ServedModel& model, const serving::PoolKinds& on,
                            const ServedAnswer& answer) {
-  const auto of = [&](const Deployment& d, const char* pool) {
-    return command(d, asked, most_that_fits(model, system, d), answer, pool);
+  const auto of = [&](const Deployment& d, const cluster::System& system, const std::string& pool) {
+    return command(d, asked, kv_memory(model, system, d).caches, most_that_fits(model, system, d), answer, pool);
+  };
+  const auto pool = [&](const char* what, const cluster::System& system) {
+    return on.prompts.system == on.decoding.system ? what : fmt::format("{} on {}", what, system.name);
   };
   const Deployment& d = answer.first().deployment;
-  return answer.prompts() ? of(*answer.prompts(), "prompts") + "\n" + of(d, "decoding") : of(d, "");
+  if (!answer.prompts()) return of(d, *on.decoding.system, "");
+  return of(*answer.prompts(), *on.prompts.system, pool("prompts", *on.prompts.system)) + "\n" +
+         of(d, *on.decoding.system, pool("decoding", *on.decoding.system));
 }
 
 }  // namespace orrery::verbs

@@ -3,14 +3,13 @@
 
 #include <string>
 
-#include "orrery/engines/cluster/model/system.h"
-#include "orrery/engines/serving/model/served_model.h"
+#include "orrery/engines/serving/model/pools.h"
 #include "orrery/verbs/serve/answer.h"
 
 namespace orrery::verbs {
 
 // For a shell, a line for each pool. `asked`: the model as the question names it, a name of the catalogue or a file.
-std::string launch_command(const std::string& asked, const serving::ServedModel& model, const cluster::System& system,
+std::string launch_command(const std::string& asked, const serving::ServedModel& model, const serving::PoolKinds& on,
                            const ServedAnswer& answer);
 
 }  // namespace orrery::verbs

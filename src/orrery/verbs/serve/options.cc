@@ -32,22 +32,41 @@ void declare_number(CommandLine& line, const std::string& option, const std::str
 
 // "tp=2,replicas=4": the degrees of a pool.
 void declare_pool(CommandLine& line, const std::string& option, std::optional<serving::Deployment>& pool,
-                  const std::string& what) {
-  line.meant_each(option, "KEY=N[,KEY=N]", what, true, [option, &pool](const std::string& text) {
+                  std::string& system, const std::string& what) {
+  line.meant_each(option, "KEY=N[,KEY=N]", what, true, [option, &pool, &system](const std::string& text) {
     using D = serving::Deployment;
     static constexpr std::pair<std::string_view, base::Count D::*> kKeys[] = {
         {"replicas", &D::replicas}, {"tp", &D::tp}, {"pp", &D::pp}, {"ep", &D::ep}, {"dp", &D::dp}};
     const std::size_t equals = std::min(text.find('='), text.size());
     const auto number = base::parse_number<base::Count>(text.substr(std::min(equals + 1, text.size())), 1, 1024);
     if (!pool) pool.emplace();
+    if (text.starts_with("system=") && text.size() > equals + 1)
+      return static_cast<void>(system = text.substr(equals + 1));
     for (const auto& [name, field] : kKeys)
       if (number && text.substr(0, equals) == name) {
         (*pool).*field = *number;
         return;
       }
     misuse("O1102", fmt::format("{}: `{}` is no degree from 1 to 1024", option, text),
-           fmt::format("write `{} tp=2,replicas=4`; keys are replicas, tp, pp, ep, dp", option));
+           fmt::format("write `{} tp=2,replicas=4`; keys are replicas, tp, pp, ep, dp, and system=NAME", option));
   });
+}
+
+// "16", of each system, or "dgx-h100=16,dgx-h20=32".
+void declare_accelerators(CommandLine& line, ServeRequest& request) {
+  line.meant_each("--gpus", "N|SYSTEM=N[,SYSTEM=N]",
+                  "Accelerators that may be taken, of each system: what is not given below is searched among them",
+                  true, [&request](const std::string& text) {
+                    const std::size_t equals = text.rfind('=');
+                    const bool named = equals != std::string::npos && equals > 0;
+                    const auto number =
+                        base::parse_number<base::Count>(named ? text.substr(equals + 1) : text, 1, 1024);
+                    if (!number || (request.gpus && (!named || request.gpus_of.empty())))
+                      misuse("O1102", fmt::format("--gpus: `{}` is no number from 1 to 1024", text),
+                             "write `--gpus 16`, or of each system `--gpus dgx-h100=16,dgx-h20=32`");
+                    request.gpus = std::max(request.gpus.value_or(0), *number);
+                    if (named) request.gpus_of.emplace_back(text.substr(0, equals), *number);
+                  });
 }
 
 void declare_load(CommandLine& line, ServeRequest& request) {
@@ -64,6 +83,7 @@ void declare_load(CommandLine& line, ServeRequest& request) {
             "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of "
             "lengths and rate");
   line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
+  line.share("--host-hit", request.host_hit, "The same of copies in the host's memory, behind those");
   line.count("--requests-per-user", request.requests_per_user,
              "Requests that each user sends, all users at once first; default: without end", 1 << 30);
   declare_number(line, "--ttft-limit", "SECONDS", request.ttft_limit, "Time to the first token, mean, at most");
@@ -81,8 +101,7 @@ void declare_load(CommandLine& line, ServeRequest& request) {
 
 void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.group("Deployment");
-  line.count("--gpus", request.gpus, "Accelerators that may be taken: what is not given below is searched among them",
-             1024);
+  declare_accelerators(line, request);
   line.choice<serving::Engine>("--engine", request.engine,
                                {{"vllm", serving::Engine::kVllm},
                                 {"trtllm", serving::Engine::kTensorRtLlm},
@@ -106,8 +125,9 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
   line.count("--ep", request.ep, "Ways in which whole experts are spread over tp x dp", 1024);
   line.count("--dp", request.dp, "Groups of attention in a replica, of models with experts", 1024);
   line.count("--replicas", request.replicas, "Copies of the whole", 1024);
-  declare_pool(line, "--prefill", request.prefill, "A pool of its own for prompts, in the place of the degrees above");
-  declare_pool(line, "--decode", request.decode, "The pool that goes on with them");
+  declare_pool(line, "--prefill", request.prefill, request.prefill_system,
+               "A pool of its own for prompts, in the place of the degrees above, also on a system of its own");
+  declare_pool(line, "--decode", request.decode, request.decode_system, "The pool that goes on with them");
   line.toggle("--pools", request.pools, "Search pools as well, among `--gpus`: the better of both ways is the answer");
   line.count("--speculate", request.speculate, "Tokens that a step guesses of each sequence, as drafts or MTP do", 64);
   line.probability("--acceptance", request.acceptance, "Of guesses that are accepted, one after another");
@@ -144,7 +164,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
   declare_like(line, request.like);
   declare_mtp(line, request.mtp);
   line.text("--system", request.system, "NAME|FILE",
-            "System from the catalogue, or its file; several with commas between");
+            "System from the catalogue, or its file; several with commas between; this-machine: measured");
   line.text("--chip", request.chip, "NAME|PATH",
             "Chip in the place of the system's accelerator, mapped product by product");
   line.text("--operators,--measured", request.measurements, "FILE.csv",
@@ -163,7 +183,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
                                 {"prefix", serving::Router::kPrefix}},
                                "Where simulated requests go: round-robin (default), least-load, prefix");
   declare_number(line, "--offload", "GB", request.offload,
-                 "Of the host's memory for each accelerator's keys and values (vllm); simulated");
+                 "Of the host's memory for each accelerator's keys and values; simulated");
   line.count("--requests", requests, "To simulate; default: 20 of each user, or 4,000", 10'000'000);
   line.seed(seed, "Of the requests that are simulated; default 1");
   line.text("--why", request.why, "CHOICE", "Force a degree, such as tp=4, and say what it costs");

@@ -21,7 +21,9 @@ struct ServeRequest {
   std::vector<std::string> ignored;  // keys of the model's config.json to leave out of account
   std::string like;                  // a `model_type` to read it as; empty: its own
   std::optional<base::Count> mtp;    // its modules that predict ahead make the guesses; 0: all that it states
-  std::optional<base::Count> gpus;   // accelerators that may be taken
+  std::optional<base::Count> gpus;   // accelerators that may be taken, of each system
+  // The same of each by its name, `gpus` being the most of them; empty: all alike.
+  std::vector<std::pair<std::string, base::Count>> gpus_of;
   std::optional<serving::Engine> engine;
   std::optional<machine::Precision> precision, cache_precision;
   std::optional<StoredAs> weights;  // absent: as the file has them, or the precision
@@ -30,7 +32,8 @@ struct ServeRequest {
   std::optional<double> acceptance;      // of a guess
   // Pools of their own for prompts and decoding: their degrees and replicas; both, or none.
   std::optional<serving::Deployment> prefill, decode;
-  bool pools = false;  // search them, too
+  std::string prefill_system, decode_system;  // of those pools; empty: `system`
+  bool pools = false;                         // search them, too
   std::optional<base::Count> max_sequences, max_batched_tokens;
   double memory_share = 0;                             // 0: the engine's
   std::optional<base::Count> isl, osl;                 // tokens of prompts and outputs
@@ -38,7 +41,7 @@ struct ServeRequest {
   std::optional<double> concurrency, rate;
   std::string measurements;  // a table of matrix products; empty: the roofline alone
   std::string trace;         // a file of requests, in the place of lengths and of how they come; empty: none
-  double prefix_hit = 0;
+  double prefix_hit = 0, host_hit = 0;
   std::optional<base::Count> requests_per_user;
   std::optional<double> ttft_limit, tpot_limit;
   std::optional<double> load_limit;   // of the capacity, at most so much of a rate; absent: as the question needs

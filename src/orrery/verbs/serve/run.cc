@@ -1,32 +1,22 @@
 #include "orrery/verbs/serve/run.h"
 
 #include <algorithm>
-#include <deque>
-#include <filesystem>
-#include <memory>
 #include <new>
 
 #include <fmt/format.h>
 
-#include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/long_text_file.h"
-#include "orrery/base/text/text.h"
-#include "orrery/base/text/text_file.h"
-#include "orrery/describe/machine/measured_operators.h"
 #include "orrery/engines/serving/model/pools.h"
-#include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/search/front.h"
 #include "orrery/engines/serving/search/optimize_pools.h"
-#include "orrery/formats/orrery/measured_products.h"
 #include "orrery/formats/traces/request_trace.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/systems/served_error.h"
-#include "orrery/inputs/systems/system_reading.h"
-#include "orrery/verbs/serve/chip_products.h"
 #include "orrery/verbs/serve/launch.h"
 #include "orrery/verbs/serve/served_question.h"
 #include "orrery/verbs/serve/served_refusal.h"
 #include "orrery/verbs/serve/served_simulation.h"
+#include "orrery/verbs/serve/served_systems.h"
 #include "orrery/verbs/serve/served_weights.h"
 
 namespace orrery::verbs {
@@ -35,62 +25,6 @@ namespace {
 using base::Count;
 using serving::Deployment;
 using serving::Found;
-
-// The systems that a request names, one or several with commas between.
-class Systems {
- public:
-  Systems(const ServeRequest& r, const std::string& catalogue, ServedAnswer& out) {
-    const bool one = std::filesystem::exists(r.system);
-    for (const std::string_view name : one ? std::vector<std::string_view>{r.system} : base::split(r.system, ',')) {
-      readings_.push_back(read_system(catalogue, std::string(name), {}, r.chip));
-      const SystemReading& reading = readings_.back();
-      out.warnings.append(reading.warnings);
-      out.inputs.insert(out.inputs.end(), reading.inputs.begin(), reading.inputs.end());
-      out.systems.push_back(reading.system.name);
-    }
-    rooflines_.reserve(readings_.size());
-    for (const SystemReading& reading : readings_) {
-      operators_.push_back(&rooflines_.emplace_back(reading.system.accelerator));
-      if (reading.chip == nullptr) continue;
-      const machine::Accelerator& seen = reading.system.accelerator;
-      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
-      operators_.back() = &products_.emplace_back(*nests_.back());
-    }
-    if (r.measurements.empty()) return;
-    const auto file = base::read_file(r.measurements);
-    out.inputs.push_back(base::file_input(*file));
-    measured_.reserve(rooflines_.size());
-    for (const machine::OperatorModel*& operators : operators_) {
-      measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
-      operators = &measured_.back();
-    }
-  }
-
-  // `r` has a precision.
-  void warn_of_chips(const ServeRequest& r, base::Diagnostics& warnings) const {
-    for (const SystemReading& reading : readings_)
-      if (reading.chip != nullptr)
-        warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(*r.precision)), "weights have",
-                      "timed", "take a `--precision` of the same width, or another `datawidth`", warnings);
-  }
-
-  bool maps() const { return !nests_.empty(); }
-
-  std::vector<serving::Machine> machines(const ServeRequest& r) const {
-    std::vector<serving::Machine> out;
-    for (std::size_t m = 0; m < readings_.size(); ++m)
-      out.push_back({&readings_[m].system, operators_[m], r.gpus.value_or(readings_[m].system.max_gpus)});
-    return out;
-  }
-
- private:
-  std::vector<SystemReading> readings_;
-  std::vector<serving::ServedRoofline> rooflines_;
-  std::vector<std::unique_ptr<ChipOperators>> nests_;  // of those with a chip
-  std::deque<ChipProducts> products_;
-  std::vector<machine::MeasuredOperators> measured_;  // beside them
-  std::vector<const machine::OperatorModel*> operators_;
-};
 
 // What runs like the answer were predicted within; of pools and of guesses, none or few were measured.
 ServingError error_of(const std::string& catalogue, const serving::ServedModel& model, const cluster::System& system,
@@ -101,13 +35,11 @@ ServingError error_of(const std::string& catalogue, const serving::ServedModel& 
     return served_share(kinds, kind, figure, answer.load.prompt.average(), answer.load.output.average());
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
+  ServingError out{tpot.share, ttft.share, share(ServedFigure::kThroughput).share, tpot.alike && ttft.alike, tpot.of};
   const bool guesses = answer.first().deployment.drafted > 0, narrow = widens(model, answer.first().deployment);
-  const double wider = guesses || narrow || answer.prompts() ? 2 : 1;
-  return {wider * tpot.share, wider * ttft.share, wider * share(ServedFigure::kThroughput).share,
-          tpot.alike && ttft.alike && wider == 1,
-          tpot.of + (guesses  ? ", without guesses"
-                     : narrow ? ", weights as wide as products"
-                              : "")};
+  if (guesses || narrow || answer.prompts())
+    out.widen(2, guesses ? ", without guesses" : narrow ? ", weights as wide as products" : "");
+  return out;
 }
 
 // The best deployment with a choice, or why there is none.
@@ -151,40 +83,63 @@ void warn_of_queue(ServedAnswer& out) {
 
 // Measured runs were of steady loads; where nothing simulates the trace's bursts, nobody knows what they do.
 void say_of_bursts(ServedAnswer& out) {
-  ServingError& e = out.expected_error;
-  e.measured = false;
+  out.expected_error.measured = false;
   if (out.simulation)
-    e.tpot *= 2, e.ttft *= 2, e.throughput *= 2, e.of += ", of steady loads";
+    out.expected_error.widen(2, out.expected_error.tpot ? ", of steady loads" : "");
   else
     out.warnings
         .warning("O2078", "the trace is not simulated: its bursts are not in the answer, and its errors not in theirs")
-        .hint("leave `--prefix-hit` out, or allow more `--time-limit`");
+        .hint("leave `--prefix-hit` and `--host-hit` out, or allow more `--time-limit`");
   const serving::Service got = out.service();
   if ((out.limits.ttft && got.ttft.mean > *out.limits.ttft) || (out.limits.tpot && got.tpot > *out.limits.tpot))
     out.warnings.warning("O2077", "the closed form is within the limits, the trace's bursts are not: it chose too few")
         .hint("allow more accelerators (`--replicas`), or lower the limits until the simulation is within yours");
 }
 
+// Products that some machine cannot make.
+void check_formats(const std::vector<serving::Machine>& machines, machine::Precision products,
+                   base::Diagnostics& found) {
+  for (const serving::Machine& machine : machines)
+    if (!(machine.system->accelerator.peak(products) > 0))
+      found
+          .error("O2070",
+                 fmt::format("`{}` does not compute in {}", machine.system->accelerator.name, machine::name(products)))
+          .hint("take another `--precision`; `--weights` alone stores them in few bits and multiplies in 16");
+}
+
+// Operators are timed while nothing else runs; vLLM has limits of its own on processors (arg_utils.py).
+void suit_here(ServeRequest& r) {
+  r.limits.threads = 1;
+  if (r.engine.value_or(serving::Engine::kVllm) != serving::Engine::kVllm) return;
+  r.max_batched_tokens = r.max_batched_tokens.value_or(2048);
+  r.max_sequences = r.max_sequences.value_or(std::min<base::Count>(128, *r.max_batched_tokens));
+}
+
 // Two pools, as they are.
-void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model, const serving::Machine& machine,
-                    ServedAnswer& out) {
-  const cluster::System& system = *machine.system;
-  const serving::Pools pools{completed(base_of(r, *r.prefill), system.accelerator),
-                             completed(base_of(r, *r.decode), system.accelerator)};
+void serve_by_pools(const ServeRequest& r, const serving::ServedModel& model,
+                    const std::vector<serving::Machine>& machines, const ServedSystems& systems, ServedAnswer& out) {
+  Found one;
+  one.machine = systems.place(r.decode_system), one.prompts_on = systems.place(r.prefill_system);
+  one.prompts = *r.prefill;
+  const serving::PoolKinds on = kinds_of(machines, one);
+  const cluster::System &first = *on.prompts.system, &second = *on.decoding.system;
+  const serving::Pools pools{completed(base_of(r, *r.prefill), first.accelerator),
+                             completed(base_of(r, *r.decode), second.accelerator)};
   base::Diagnostics found;
   check(model, pools.prompts, found);
   if (!found.has_errors()) check(model, pools.decoding, found);
+  check_formats(machines, pools.decoding.precision, found);
   found.throw_if_errors();
-  Found one;
   one.deployment = pools.decoding;
-  one.service = evaluate(model, system, pools, out.load, *machine.operators);
+  one.service = evaluate(model, on, pools, out.load);
   const serving::Service& s = one.service;
   const double prompt = out.load.prompt.average();
+  const serving::KvMemory read = kv_memory(model, first, pools.prompts);
   if (!s.fits)
     found.error("O2076", fmt::format("`{}` does not fit on both pools", r.model))
-        .note("prompts: " + memory_note(kv_memory(model, system, pools.prompts), pools.prompts))
-        .note("prompts: " + blocks_note(kv_memory(model, system, pools.prompts), pools.prompts, prompt))
-        .note("decoding: " + memory_note(kv_memory(model, system, pools.decoding), pools.decoding))
+        .note("prompts: " + memory_note(read, pools.prompts))
+        .note("prompts: " + blocks_note(read, pools.prompts, prompt))
+        .note("decoding: " + memory_note(kv_memory(model, second, pools.decoding), pools.decoding))
         .note("decoding: " + blocks_note(s.memory, pools.decoding, prompt + out.load.output.average()))
         .hint("more tensor ranks, or fewer bits");
   else if (!s.stable)
@@ -216,7 +171,7 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   const bool optimal = proof.optimal && pools.finished;
   for (const serving::FoundPools& pair : pools.best) {
     Found found;
-    found.machine = pair.machine;
+    found.machine = pair.decoding_on, found.prompts_on = pair.prompts_on;
     found.deployment = pair.pools.decoding;
     found.prompts = pair.pools.prompts;
     found.service = pair.service;
@@ -232,7 +187,7 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
 
 // Requests at times of their own are simulated without being asked: the closed form knows their mean rate alone.
 bool simulates(const ServeRequest& r, const ServedAnswer& out) {
-  return r.simulate || (out.timed && r.prefix_hit == 0);
+  return r.simulate || (out.timed && r.prefix_hit + r.host_hit == 0);
 }
 
 // A trace ends: what comes faster than it is served waits, and is served in the end.
@@ -250,9 +205,8 @@ void take_all_at_once(ServedAnswer& out) {
 // Says what the engine does on each one's accelerator.
 void complete(const std::vector<serving::Machine>& machines, ServedAnswer& out) {
   const auto fill = [&](Found& found) {
-    const machine::Accelerator& on = machines[found.machine].system->accelerator;
-    found.deployment = completed(found.deployment, on);
-    if (found.prompts) found.prompts = completed(*found.prompts, on);
+    found.deployment = completed(found.deployment, machines[found.machine].system->accelerator);
+    if (found.prompts) found.prompts = completed(*found.prompts, machines[found.prompts_on].system->accelerator);
   };
   for (Found& found : out.best) fill(found);
   for (Found& found : out.front) fill(found);
@@ -266,13 +220,9 @@ void search(const ServeRequest& r, const serving::ServedModel& model, const std:
   out.limits = limits_of(r, !is_one(space) || r.pools);
   base::Diagnostics found;
   if (is_one(space)) check(model, only(space), found);
+  check_formats(machines, space.base.precision, found);
   for (const serving::Machine& machine : machines) {
-    const machine::Accelerator& accelerator = machine.system->accelerator;
-    if (!(accelerator.peak(space.base.precision) > 0))
-      found
-          .error("O2070",
-                 fmt::format("`{}` does not compute in {}", accelerator.name, machine::name(space.base.precision)))
-          .hint("take another `--precision`; `--weights` alone stores them in few bits and multiplies in 16");
+    if (r.host_hit > 0 && !(machine.system->accelerator.host_rate() > 0)) lack_host_link(*machine.system, "--host-hit");
     if (out.goal == serving::Goal::kUsdPerMillionTokens && !(machine.system->price_per_gpu_hour > 0))
       found.error("O2070", fmt::format("the price of `{}` is not known", machine.system->name))
           .hint("take another `--goal`, or a system's file with a price");
@@ -322,7 +272,8 @@ ServedAnswer serve(const ServeRequest& request) {
   out.warnings.append(file.diagnostics);
   out.inputs.push_back(base::file_input(*file.file));
   out.inputs.insert(out.inputs.end(), file.ignored.begin(), file.ignored.end());
-  const Systems systems(r, catalogue, out);
+  const ServedSystems systems(r, catalogue, out);
+  if (systems.measures()) suit_here(r);
   std::sort(out.inputs.begin(), out.inputs.end());
   serving::ServedModel model = serving::served(file.transformer);
   out.model = file.transformer.name;
@@ -331,10 +282,10 @@ ServedAnswer serve(const ServeRequest& request) {
   const base::Budget budget(r.limits);
   const std::vector<serving::Machine> machines = systems.machines(r);
   choose_weights(file.weights, machines, model, r, out);
-  systems.warn_of_chips(r, out.warnings);
+  systems.check(r, model, out.warnings);
   try {
     if (r.prefill)
-      serve_by_pools(r, model, machines.front(), out);
+      serve_by_pools(r, model, machines, systems, out);
     else
       search(r, model, machines, budget, out);
   } catch (base::InputError& error) {
@@ -345,16 +296,19 @@ ServedAnswer serve(const ServeRequest& request) {
   }
   complete(machines, out);
   if (out.best.empty()) return out;
-  const serving::Machine& machine = machines[out.first().machine];
-  out.system = machine.system->name;
-  out.expected_error = error_of(catalogue, model, *machine.system, out);
-  if (!r.measurements.empty() || systems.maps())
-    out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
+  const serving::PoolKinds on = kinds_of(machines, out.first());
+  out.system = on.decoding.system->name;
+  if (systems.measures())
+    out.expected_error.of = "no engine was measured on it";
+  else
+    out.expected_error = error_of(catalogue, model, *on.decoding.system, out);
+  if (!systems.measures() && (!r.measurements.empty() || systems.maps()))
+    out.expected_error.widen(1, ", by the roofline");
   out.offload = r.offload.value_or(0);
-  out.launch = launch_command(r.model, model, *machine.system, out);
+  out.launch = launch_command(r.model, model, on, out);
   if (simulates(r, out)) {
     try {
-      simulate(r, model, machine, budget, out);
+      simulate(r, model, on, budget, out);
     } catch (const base::InputError& error) {
       if (r.simulate) throw;
       for (const base::Diagnostic& why : error.diagnostics) out.warnings.warning(why.code, why.message);

@@ -40,7 +40,8 @@ void require(const ServeRequest& r) {
     if (is) found.error("O1103", fmt::format("`serve` needs {}", what)).hint(hint);
   };
   missing(r.model.empty(), "a model", "`--model NAME`; `orrery catalog models` lists them");
-  missing(r.system.empty(), "a system", "`--system NAME`; `orrery catalog systems` lists them");
+  missing(r.system.empty() && (r.prefill_system.empty() || r.decode_system.empty()), "a system",
+          "`--system NAME`; `orrery catalog systems` lists them");
   if (r.trace.empty()) {
     missing(!r.isl || !r.osl, "how long prompts and outputs are", "`--isl 1024 --osl 256`, in tokens");
     missing(!r.concurrency && !r.rate, "how requests come", "`--concurrency USERS` or `--rate REQUESTS_PER_SECOND`");
@@ -57,9 +58,9 @@ void require(const ServeRequest& r) {
   missing((r.router || r.timeline) && !r.simulate, "`--simulate` beside `--router`, `--series` and `--perfetto`",
           "add it: the closed form spreads requests evenly");
   missing(r.offload && !r.simulate, "`--simulate` beside `--offload`",
-          "the closed form finds nothing in a host's memory");
-  missing(r.offload && (r.engine.value_or(serving::Engine::kVllm) != serving::Engine::kVllm || r.prefill || r.pools),
-          "vllm without pools beside `--offload`", "the rules of other engines' copies are not known: leave it out");
+          "the closed form is told what copies are found: `--host-hit 0.5`");
+  missing((r.offload || r.host_hit > 0) && (r.prefill || r.pools), "no pools beside `--offload` and `--host-hit`",
+          "what pools keep in the host's memory is not known: leave it out");
   missing(r.evicts && r.engine != serving::Engine::kTensorRtLlm, "`--engine trtllm` beside `--evict`",
           "vllm always admits who fits now, sglang by what outputs were so far");
   missing(!r.chip.empty() && (!r.measurements.empty() || r.system.find(',') != std::string::npos),
@@ -82,7 +83,8 @@ void require(const ServeRequest& r) {
             "leave them out: pools are searched with all numbers of replicas");
   }
   if (r.prefill || r.decode) {
-    missing(r.system.find(',') != std::string::npos, "one system beside pools that are given", "name one of them");
+    missing(r.system.find(',') != std::string::npos, "one system beside pools that are given",
+            "name it, or that of each: `--prefill system=dgx-h100,tp=2 --decode system=dgx-h200,tp=4`");
     missing(!r.prefill || !r.decode, "both pools or none", "`--prefill tp=1,replicas=4 --decode tp=4`");
     missing(r.tp || r.pp || r.ep || r.dp || r.replicas || r.goal || !r.why.empty(),
             "degrees in `--prefill` and `--decode` alone: such pools are not searched",
@@ -130,6 +132,7 @@ serving::Load load_of(const ServeRequest& r, const std::vector<serving::Request>
     }
   }
   out.prefix_hit = r.prefix_hit;
+  out.host_hit = r.host_hit;
   out.waves = static_cast<double>(r.requests_per_user.value_or(0));
   base::Diagnostics found;
   check(out, found);
@@ -171,6 +174,11 @@ serving::Space space_of(const ServeRequest& r, const serving::ServedModel& model
     for (Count n = 1; n <= (r.gpus ? most : 1); ++n) out.replicas.push_back(n);
   }
   return out;
+}
+
+serving::PoolKinds kinds_of(const std::vector<serving::Machine>& machines, const serving::Found& found) {
+  const auto kind = [&](std::size_t m) { return serving::Kind{machines[m].system, machines[m].operators}; };
+  return {kind(found.prompts ? found.prompts_on : found.machine), kind(found.machine)};
 }
 
 serving::ServiceLimits limits_of(const ServeRequest& r, bool searched) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/search/optimize.h"
 #include "orrery/engines/serving/simulation/request.h"
 #include "orrery/verbs/serve/request.h"
@@ -22,6 +23,9 @@ serving::Deployment base_of(const ServeRequest& request, serving::Deployment bas
 // What the request leaves open, within the accelerators.
 serving::Space space_of(const ServeRequest& request, const serving::ServedModel& model,
                         std::vector<serving::Machine> machines);
+// What the pools of an answer stand on; without pools, both the same.
+serving::PoolKinds kinds_of(const std::vector<serving::Machine>& machines, const serving::Found& found);
+
 // A rate near the capacity leaves waiting to chance: a search that nothing else limits keeps a tenth free.
 serving::ServiceLimits limits_of(const ServeRequest& request, bool searched);
 bool is_one(const serving::Space& space);

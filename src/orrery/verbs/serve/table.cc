@@ -17,9 +17,14 @@ std::string seconds(double value) {
   return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : fmt::format("{:.3g} s", value);
 }
 
-std::string plan(const Found& found) {
-  return found.prompts ? plan_text(*found.prompts) + " for prompts, " + plan_text(found.deployment) + " decode"
-                       : plan_text(found.deployment);
+// With the systems where there are several.
+std::string plan(const ServedAnswer& a, const Found& found, bool names) {
+  const bool two = found.prompts && found.prompts_on != found.machine;
+  const std::string last = plan_text(found.deployment);
+  const auto on = [&](std::size_t machine) { return two || names ? " on " + a.systems[machine] : ""; };
+  if (!found.prompts) return last + on(found.machine);
+  return plan_text(*found.prompts) + (two ? on(found.prompts_on) : "") + " for prompts, " + last + " decode" +
+         on(found.machine);
 }
 
 const char* goal(serving::Goal of) {
@@ -34,8 +39,8 @@ const char* goal(serving::Goal of) {
   return "least accelerators";
 }
 
-std::string within(double share) {
-  return fmt::format("{:.0f} %", share * 100);
+std::string within(const std::optional<double>& share) {
+  return share ? fmt::format("within {:.0f} %", *share * 100) : "how far off is not known";
 }
 
 // "fp8", or "mxfp4 weights as published, products in bf16".
@@ -54,10 +59,8 @@ std::string list(const ServedAnswer& answer) {
   table.left_columns = {1};
   for (std::size_t i = 0; i < best.size(); ++i) {
     const Service& s = best[i].service;
-    table.rows.push_back({std::to_string(i + 1),
-                          plan(best[i]) + (several ? " on " + answer.systems[best[i].machine] : ""),
-                          std::to_string(best[i].accelerators()), seconds(s.tpot), seconds(s.ttft.mean),
-                          fmt::format("{:.4g}", s.per_accelerator),
+    table.rows.push_back({std::to_string(i + 1), plan(answer, best[i], several), std::to_string(best[i].accelerators()),
+                          seconds(s.tpot), seconds(s.ttft.mean), fmt::format("{:.4g}", s.per_accelerator),
                           s.usd_per_million_tokens > 0 ? fmt::format("{:.3g}", s.usd_per_million_tokens) : "-"});
   }
   return text(table);
@@ -71,7 +74,7 @@ std::string front(const ServedAnswer& answer) {
     table.rows.push_back(
         {fmt::format("{:.4g}", 1 / point.service.tpot), fmt::format("{:.4g}", point.service.per_accelerator),
          fmt::format("{:g}", point.users * static_cast<double>(point.deployment.replicas * point.deployment.dp)),
-         plan_text(point.deployment) + (answer.systems.size() > 1 ? " on " + answer.systems[point.machine] : "")});
+         plan(answer, point, answer.systems.size() > 1)});
   return text(table);
 }
 
@@ -113,17 +116,19 @@ std::string serve_table(const ServedAnswer& a) {
   const auto line = [](const char* what, const std::string& value) { return fmt::format("{:<22}{}\n", what, value); };
   std::string out =
       fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system, serving::rules(d.engine).name,
-                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), weights(a, d));
-  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
+                  a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a, a.first(), false), weights(a, d));
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}{})", seconds(s.tpot),
                                                          a.expected_error.measured ? "two of three such runs " : "",
                                                          within(a.expected_error.tpot))
                                            : "-, answers have one token");
   const std::string percentiles =
       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "";
   const std::string band =
-      a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : "within " + within(a.expected_error.ttft);
+      a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : within(a.expected_error.ttft);
   out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
-  if (!a.expected_error.measured)
+  if (!a.expected_error.tpot)
+    out += line("", a.expected_error.of + "; its price and power are not known");
+  else if (!a.expected_error.measured)
     out += line("", fmt::format("nothing like it was measured: errors are widened, of {}", a.expected_error.of));
   out += line("request", seconds(s.e2e));
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",

@@ -148,9 +148,10 @@ std::string predict(const ServedRun& run, const serving::ServedModel& model, con
   if (run.prompts) serving::check(model, *run.prompts, impossible);
   if (impossible.has_errors()) return "the model cannot be divided so";
   const serving::ServedRoofline operators(system.accelerator);
-  const serving::Service s =
-      run.prompts ? evaluate(model, system, serving::Pools{*run.prompts, run.deployment}, run.load, operators)
-                  : evaluate(model, system, run.deployment, run.load, operators);
+  const serving::Service s = run.prompts
+                                 ? evaluate(model, serving::PoolKinds{{&system, &operators}, {&system, &operators}},
+                                            serving::Pools{*run.prompts, run.deployment}, run.load)
+                                 : evaluate(model, system, run.deployment, run.load, operators);
   if (!s.fits) return "said not to fit, though it ran";
   // What comes too fast is served as fast as can be; its latency is how long somebody measured.
   const double most = s.stable ? s.output_tokens_per_s : s.capacity * run.load.output.average();

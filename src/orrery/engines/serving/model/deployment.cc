@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<EngineRules, kEngines> kRules = {{
     {"vllm", 0.9, false, 16, 1024, 8192, 256, 2048, true, 0.5e-3, 1e-6},
     {"trtllm", 0.9, true, 32, 2048, 8192, 2048, 8192, true, 0.5e-3, 1e-6},
-    {"sglang", 0.88, false, 1, 2048, 8192, 2048, 8192, false, 0.5e-3, 2e-6, true},
+    {"sglang", 0.88, false, 1, 2048, 8192, 2048, 8192, false, 0.5e-3, 2e-6, true, true},
 }};
 
 // vLLM's server since 0.9 (arg_utils.py): less than 70 GiB, and every A100, have the smaller limits.

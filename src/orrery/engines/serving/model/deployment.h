@@ -26,6 +26,7 @@ struct EngineRules {
   bool mixes = true;            // steps have prompts and decoding sequences; else prompts stop the others
   double step_seconds = 0;      // of the host, a step that nothing hides,
   double sequence_seconds = 0;  // and for each sequence in it
+  bool loads_by_layer = false;  // copies from the host's memory, beside a step that needs them; else before it
   bool stays_together = false;  // users: a next request is looked at before any other goes on
 };
 const EngineRules& rules(Engine engine);

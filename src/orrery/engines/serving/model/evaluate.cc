@@ -46,6 +46,7 @@
 #include <limits>
 
 #include "orrery/base/numbers/whole_number.h"
+#include "orrery/engines/serving/model/host_copies.h"
 #include "orrery/engines/serving/model/waiting.h"
 
 namespace orrery::serving {
@@ -71,11 +72,13 @@ struct Cycle {
 
 class Cycles {
  public:
-  Cycles(const StepModel& steps, const Load& load)
+  // `copies`: seconds in which the host's copies come that a prompt's step waits for.
+  Cycles(const StepModel& steps, const Load& load, double copies)
       : steps_(steps),
         d_(steps.deployment()),
         prompt_(load.prompt.average()),
-        fresh_(std::max(1.0, prompt_ * (1 - load.prefix_hit))),
+        fresh_(std::max(1.0, prompt_ * (1 - load.prefix_hit - load.host_hit))),
+        copies_(copies),
         output_(load.output.average()),
         further_((output_ - 1) / d_.tokens_per_step()),
         queries_(static_cast<double>(d_.queries())),
@@ -152,6 +155,7 @@ class Cycles {
     out.prompts = g > 0 ? std::max<Count>(1, count(g)) : 0;
     out.prompt_keys = g * prompt_;
     out.prompts_ended = out.prompts;
+    out.load_seconds = g * copies_;
     out.decodes = count(d);
     out.decode_context = static_cast<double>(out.decodes) * (prompt_ + output_ / 2);
     return out;
@@ -179,12 +183,14 @@ class Cycles {
   double alone() const {
     const Count all = count(fresh_), before = count(prompt_) - all, budget = d_.max_batched_tokens;
     const Count whole = (all - 1) / budget, stride = std::max<Count>(1, whole / 512);
-    const auto seconds = [&](Count step) {
+    const auto seconds = [&](Count step, double copies = 0) {
       StepWork one;
       one.add_prompt(std::min(budget, all - step * budget), before + step * budget, step == whole);
+      one.load_seconds = copies;
       return steps_.seconds(one);
     };
     double sum = seconds(whole);
+    if (copies_ > 0) sum += seconds(0, copies_) - seconds(0);
     for (Count step = 0; step < whole; step += stride) {
       const Count count = std::min(stride, whole - step);
       sum += count == 1 ? seconds(step) : static_cast<double>(count) * (seconds(step) + seconds(step + count - 1)) / 2;
@@ -274,7 +280,7 @@ class Cycles {
 
   const StepModel& steps_;
   const Deployment& d_;
-  double prompt_, fresh_, output_;
+  double prompt_, fresh_, copies_, output_;
   double further_;  // steps after the first token
   double queries_;  // of a decoding sequence in a step
   bool together_;
@@ -332,12 +338,12 @@ double beyond_steady(const Cycle& cycle, double users, double waves) {
 
 }  // namespace
 
-void add_prices(const cluster::System& system, double accelerators, Service& out) {
+void add_prices(double accelerators, double usd_per_hour, double watts, Service& out) {
   const double tokens = out.output_tokens_per_s;
   if (!(tokens > 0)) return;
   out.per_accelerator = tokens / accelerators;
-  out.usd_per_million_tokens = system.price_per_gpu_hour * accelerators / 3600 / tokens * 1e6;
-  out.joules_per_token = system.watts_per_gpu * system.pue * accelerators / tokens;
+  out.usd_per_million_tokens = usd_per_hour / 3600 / tokens * 1e6;
+  out.joules_per_token = watts / tokens;
 }
 
 Service evaluate(const ServedModel& model, const cluster::System& system, const Deployment& deployment,
@@ -346,7 +352,8 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   Service out;
   out.memory = kv_memory(model, system, d);
   const StepModel steps(model, system, d, operators);
-  const Cycles cycles(steps, load);
+  const HostCopies copies = host_copies(out.memory, d, system.accelerator, load);
+  const Cycles cycles(steps, load, copies.beside());
   const Count longest = base::saturated(cycles.prompt() + cycles.output() + 0.5);
   out.max_concurrency = max_concurrency(out.memory, d, longest);
   const bool caches = !out.memory.groups.empty();
@@ -371,14 +378,17 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.capacity = groups * most / full.seconds;
   for (double users = 1; users < most; users *= 2)
     out.capacity = std::max(out.capacity, groups * users / cycles.of(users).seconds);
+  if (copies.apart() > 0) out.capacity = std::min(out.capacity, groups / copies.apart());
   Cycle cycle;
   double each = 0;  // requests a second
   if (load.concurrency) {
-    const double active = std::min(groups, *load.concurrency), users = *load.concurrency / active;
+    const double active = std::min(groups, *load.concurrency), all = *load.concurrency / active;
+    const double users = beside_copies(
+        all, copies.apart(), [&](double v) { return v > most ? most / full.seconds : v / cycles.of(v, true).seconds; });
     out.stable = true;
     cycle = users > most ? full : cycles.of(users, true);
     each = cycle.users / cycle.seconds;
-    out.ttft.mean = cycle.ttft + beyond_steady(cycle, users, load.waves);
+    out.ttft.mean = cycle.ttft + beyond_steady(cycle, users, load.waves) + (all - users) / each;
     each *= active;
   } else {
     out.stable = *load.rate < out.capacity;
@@ -391,6 +401,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     const double near = cycles.of(std::max(1.0, 0.95 * running)).seconds;
     const double elasticity = running > 1 ? (1 - near / cycle.seconds) / 0.05 : 0;
     add_admission(rate, out.capacity / groups, running, most, elasticity, load.arrivals(groups), first);
+    add_copies(rate, copies.apart(), load.arrivals(groups), first);
     out.ttft = percentiles(first);
     each = *load.rate;
   }
@@ -403,7 +414,8 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.running = cycle.users;
   out.occupancy = caches ? std::min(1.0, cycle.users * blocks / static_cast<double>(out.memory.blocks)) : 0;
   out.step = cycles.decoding(cycle.users);
-  add_prices(system, static_cast<double>(d.accelerators()), out);
+  const double all = static_cast<double>(d.accelerators());
+  add_prices(all, system.price_per_gpu_hour * all, system.watts_per_gpu * system.pue * all, out);
   return out;
 }
 

@@ -38,7 +38,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
 
 // What evaluate() and its like for pools (pools.h) share.
 
-// What follows from the tokens/s: shares of accelerators, price, energy.
-void add_prices(const cluster::System& system, double accelerators, Service& out);
+// What follows from the tokens/s: shares of accelerators, price, energy. Of all of them together; 0: not known.
+void add_prices(double accelerators, double usd_per_hour, double watts, Service& out);
 
 }  // namespace orrery::serving

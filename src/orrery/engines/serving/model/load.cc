@@ -92,9 +92,9 @@ void check(const Load& load, base::Diagnostics& found) {
     found.error("O2074", fmt::format("the concurrency must be at least 1, but is {}", *load.concurrency));
   if (load.rate && !(*load.rate > 0 && std::isfinite(*load.rate)))
     found.error("O2074", fmt::format("the rate must be above 0, but is {}", *load.rate));
-  if (!(load.prefix_hit >= 0 && load.prefix_hit < 1))
-    found.error("O2074",
-                fmt::format("the share of prompts in caches lies from 0 to below 1, but is {}", load.prefix_hit));
+  if (!(load.prefix_hit >= 0 && load.host_hit >= 0 && load.prefix_hit + load.host_hit < 1))
+    found.error("O2074", fmt::format("the share of prompts in caches lies from 0 to below 1, but is {}",
+                                     load.prefix_hit + load.host_hit));
 }
 
 }  // namespace orrery::serving

@@ -33,6 +33,7 @@ struct Load {
   std::optional<double> rate;         // requests a second that come at random (Poisson)
   double waves = 0;                   // requests that each user sends, all users at once first; 0: without end
   double prefix_hit = 0;              // share of prompts' tokens that caches have, in [0, 1)
+  double host_hit = 0;                // the same of those that copies in the host's memory have, behind them
   double arrival_variation = 1;       // squared coefficient of variation of the times between arrivals; Poisson: 1
 
   // Of so many groups that take turns, what each of them sees: of arrivals, and with that of prompts' lengths.

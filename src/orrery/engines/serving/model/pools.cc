@@ -9,6 +9,9 @@
 // rising with R; where X or R is at its bound, the rest of the users wait, and the time to the first token is what
 // Little's law leaves, (users - R) / X. At a rate, R solves X(R) = rate, and beyond either bound the queue grows.
 //
+// The pools may stand on different kinds of accelerators: each has its own memory, steps and limits, and what they cost
+// is the sum of both.
+//
 // Cost: 40 bisections of one step each, some 10 us.
 #include "orrery/engines/serving/model/pools.h"
 
@@ -101,9 +104,29 @@ class DecodingPool {
   double groups_, stages_, context_, output_, blocks_ = 0, most_ = 0;
 };
 
+// The pools with what engines do on their kinds, and whether each holds the model and a request.
+struct Fit {
+  Fit(const ServedModel& model, const PoolKinds& on, const Pools& asked, const Load& load)
+      : pools{completed(asked.prompts, on.prompts.system->accelerator),
+              completed(asked.decoding, on.decoding.system->accelerator)},
+        memory(kv_memory(model, *on.decoding.system, pools.decoding)) {
+    const KvMemory read = kv_memory(model, *on.prompts.system, pools.prompts);
+    const Count prompt = base::saturated(load.prompt.average() + 0.5);
+    concurrency =
+        max_concurrency(memory, pools.decoding, base::saturated(load.prompt.average() + load.output.average() + 0.5));
+    fits = memory.groups.empty() ? memory.caches > 0 && read.caches > 0
+                                 : concurrency >= 1 && max_concurrency(read, pools.prompts, prompt) >= 1;
+  }
+
+  Pools pools;
+  KvMemory memory;         // of the decoding pool
+  double concurrency = 0;  // requests that it holds
+  bool fits = false;
+};
+
 }  // namespace
 
-double transfer_seconds(const ServedModel& model, const cluster::System& system, const Pools& pools, Count prompt) {
+double transfer_seconds(const ServedModel& model, const PoolKinds& on, const Pools& pools, Count prompt) {
   const Deployment& from = pools.prompts;
   double bytes = 0;
   const double width = machine::bytes_per_element(from.cache_precision);
@@ -111,30 +134,40 @@ double transfer_seconds(const ServedModel& model, const cluster::System& system,
     bytes +=
         static_cast<double>(kind.layers) * (kind.cached(static_cast<double>(prompt), 1, width) + kind.state * width);
   const Count ranks = std::min(from.tp * from.pp, pools.decoding.tp * pools.decoding.pp);
-  const collective::Fabric fabric = served_fabric(system.fabric);
-  if (fabric.count == 0) return 0;
-  const int level = collective::level_between(fabric, static_cast<int>(pools.accelerators()) - 1);
-  return collective::message_seconds(fabric, level, bytes / static_cast<double>(ranks));
+  const bool one = on.prompts.system == on.decoding.system;
+  const auto over = [&](const cluster::System& system) {
+    const collective::Fabric fabric = served_fabric(system.fabric);
+    if (fabric.count == 0) return 0.0;
+    const int level =
+        one ? collective::level_between(fabric, static_cast<int>(pools.accelerators()) - 1) : fabric.count - 1;
+    return collective::message_seconds(fabric, level, bytes / static_cast<double>(ranks));
+  };
+  return std::max(over(*on.prompts.system), over(*on.decoding.system));
 }
 
-Service evaluate(const ServedModel& model, const cluster::System& system, const Pools& pools, const Load& load,
-                 const machine::OperatorModel& operators) {
-  const Pools p{completed(pools.prompts, system.accelerator), completed(pools.decoding, system.accelerator)};
+PoolCapacities capacities(const ServedModel& model, const PoolKinds& on, const Pools& pools, const Load& load) {
+  const Fit fit(model, on, pools, load);
+  if (!fit.fits) return {};
+  const StepModel reading(model, *on.prompts.system, fit.pools.prompts, *on.prompts.operators);
+  const StepModel going_on(model, *on.decoding.system, fit.pools.decoding, *on.decoding.operators);
+  const DecodingPool decoding(going_on, load, fit.memory);
+  return {prompt_pool(reading, load).most, decoding.rate(decoding.most())};
+}
+
+Service evaluate(const ServedModel& model, const PoolKinds& on, const Pools& pools, const Load& load) {
+  const Fit fit(model, on, pools, load);
+  const Pools& p = fit.pools;
   Service out;
-  out.memory = kv_memory(model, system, p.decoding);
-  const Count prompt = base::saturated(load.prompt.average() + 0.5);
-  const Count longest = base::saturated(load.prompt.average() + load.output.average() + 0.5);
-  out.max_concurrency = max_concurrency(out.memory, p.decoding, longest);
-  const bool caches = !out.memory.groups.empty();
-  const KvMemory read = kv_memory(model, system, p.prompts);
-  out.fits = caches ? out.max_concurrency >= 1 && max_concurrency(read, p.prompts, prompt) >= 1
-                    : out.memory.caches > 0 && read.caches > 0;
+  out.memory = fit.memory;
+  out.max_concurrency = fit.concurrency;
+  out.fits = fit.fits;
   if (!out.fits) return out;
-  const StepModel reading(model, system, p.prompts, operators), going_on(model, system, p.decoding, operators);
+  const StepModel reading(model, *on.prompts.system, p.prompts, *on.prompts.operators);
+  const StepModel going_on(model, *on.decoding.system, p.decoding, *on.decoding.operators);
   const PromptPool prompts = prompt_pool(reading, load);
   const DecodingPool decoding(going_on, load, out.memory);
   out.capacity = std::min(prompts.most, decoding.rate(decoding.most()));
-  const double transfer = transfer_seconds(model, system, p, prompt);
+  const double transfer = transfer_seconds(model, on, p, base::saturated(load.prompt.average() + 0.5));
   const auto base = [&](double running) { return prompts.alone + transfer + decoding.tpot(running); };
   // A pool of prompts has no other steps; a group's share of the rate queues for a step after the other.
   const auto first = [&](double rate) {
@@ -186,8 +219,18 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.output_tokens_per_s = rate * load.output.average();
   out.per_user = load.output.average() / out.e2e;
   out.running /= decoding.groups();
-  out.occupancy = caches ? std::min(1.0, out.running * decoding.blocks() / static_cast<double>(out.memory.blocks)) : 0;
-  add_prices(system, static_cast<double>(p.accelerators()), out);
+  out.occupancy = !out.memory.groups.empty()
+                      ? std::min(1.0, out.running * decoding.blocks() / static_cast<double>(out.memory.blocks))
+                      : 0;
+  const auto sum = [&](double of_prompts, double of_decoding) {
+    return of_prompts > 0 && of_decoding > 0 ? static_cast<double>(p.prompts.accelerators()) * of_prompts +
+                                                   static_cast<double>(p.decoding.accelerators()) * of_decoding
+                                             : 0;
+  };
+  const cluster::System &first_system = *on.prompts.system, &second_system = *on.decoding.system;
+  add_prices(static_cast<double>(p.accelerators()),
+             sum(first_system.price_per_gpu_hour, second_system.price_per_gpu_hour),
+             sum(first_system.watts_per_gpu * first_system.pue, second_system.watts_per_gpu * second_system.pue), out);
   return out;
 }
 

@@ -10,6 +10,7 @@
 //   communication  an all-reduce after each part of a layer among tensor ranks; where experts are spread beyond them,
 //                  T k rows to other ranks and back; a message between stages
 //   others         six operators between products in each part, a row of the stream each
+//   loading        copies of keys and values from the host's memory: all before the step, or a layer's before the layer
 //   host           a step, and each sequence in it; launches of operators where prompts are in the step and graphs
 //                  hold none
 //
@@ -297,7 +298,14 @@ StepCost StepModel::cost(const StepWork& work) const {
                                                    : 0;
   const double issued = launches * operators_.issue_seconds();
   out.host = deployment_.host_seconds(work.decodes + work.prompts) + std::max(0.0, issued - device);
-  out.seconds = device + out.host;
+  if (work.load_seconds > 0) {
+    // Layer by layer, the first layer's copies come before its work, and the last layer's work behind its copies.
+    const double layer = std::max(1.0, static_cast<double>(model_.layers) * share_);
+    out.loading = rules(deployment_.engine).loads_by_layer
+                      ? std::max(work.load_seconds / layer, work.load_seconds + device / layer - device)
+                      : work.load_seconds;
+  }
+  out.seconds = device + out.host + out.loading;
   out.bytes += dense_bytes_ + sums.cache_bytes;
   out.joules = watts_ * out.seconds;
   out.binds = static_cast<double>(tokens) > ridge_tokens_ ? "compute" : "weights";

@@ -23,6 +23,7 @@ struct StepWork {
   base::Count prompts_ended = 0;  // of them, those whose last token is among them
   base::Count decodes = 0;        // sequences that add one token each
   double decode_context = 0;      // tokens that they see together
+  double load_seconds = 0;        // that the link to the host takes for copies which prompts need
 
   base::Count tokens() const { return prompt_tokens + decodes; }
   // `tokens` more of a sequence that has `context`.
@@ -32,9 +33,10 @@ struct StepWork {
 
 struct StepCost {
   double seconds = 0;                                                                        // of one stage
-  double products = 0, attention = 0, experts = 0, communication = 0, others = 0, host = 0;  // add up to them
-  double bytes = 0;   // from and to memory, on the accelerator with most
-  double joules = 0;  // of all accelerators of the group, at their rated power; 0: not known
+  double products = 0, attention = 0, experts = 0, communication = 0, others = 0, host = 0;  // add up to them, with
+  double loading = 0;  // what copies from the host's memory keep it waiting
+  double bytes = 0;    // from and to memory, on the accelerator with most
+  double joules = 0;   // of all accelerators of the group, at their rated power; 0: not known
   // The longest of the parts: "weights", "caches", "compute", "communication", "host".
   std::string_view binds;
 };

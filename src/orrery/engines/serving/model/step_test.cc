@@ -31,10 +31,28 @@ class Step : public testing::Test {
 };
 
 TEST_F(Step, IsTheSumOfItsParts) {
-  for (const StepWork& work : {decoding(1, 100), decoding(64, 4000), prompt(2048), prompt(1, 9000)}) {
+  StepWork copies = prompt(100, 8000);
+  copies.load_seconds = 0.01;
+  for (const StepWork& work : {decoding(1, 100), decoding(64, 4000), prompt(2048), prompt(1, 9000), copies}) {
     const StepCost c = model({}, llama_).cost(work);
-    EXPECT_DOUBLE_EQ(c.seconds, c.products + c.attention + c.experts + c.communication + c.others + c.host);
+    EXPECT_DOUBLE_EQ(c.seconds, c.products + c.attention + c.experts + c.communication + c.others + c.host + c.loading);
     EXPECT_DOUBLE_EQ(c.joules, 700 * c.seconds);
+  }
+}
+
+TEST_F(Step, WaitsForCopiesOfTheHostsMemoryAsTheEngineBringsThem) {
+  for (const double load : {1e-4, 3e-3, 0.1}) {
+    StepWork work = prompt(500, 4000);
+    const double at_once = model({.engine = Engine::kTensorRtLlm}, llama_).seconds(work);
+    const StepCost beside = model({.engine = Engine::kSglang}, llama_).cost(work);
+    work.load_seconds = load;
+    // TensorRT-LLM's before all of it.
+    EXPECT_DOUBLE_EQ(model({.engine = Engine::kTensorRtLlm}, llama_).seconds(work), at_once + load);
+    // SGLang's of 32 layers, one after the other: a layer begins when its copies are there and the one before it ended.
+    const double layer = (beside.seconds - beside.host) / 32;
+    double done = 0;
+    for (int l = 1; l <= 32; ++l) done = std::max(done, l * load / 32) + layer;
+    EXPECT_NEAR(model({.engine = Engine::kSglang}, llama_).seconds(work), done + beside.host, 1e-12);
   }
 }
 

@@ -55,6 +55,7 @@ struct Found {
   std::size_t machine = 0;
   Deployment deployment;
   std::optional<Deployment> prompts = {};  // a pool of its own for them (optimize_pools.h); absent: `deployment` reads
+  std::size_t prompts_on = 0;              // the machine of those
   double users = 0;                        // of a group, where the space has them
   Service service;
   double value = 0;  // of the goal; less is better

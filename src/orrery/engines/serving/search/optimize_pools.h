@@ -1,4 +1,4 @@
-// The best pair of pools (model/pools.h), by looking at all.
+// The best pair of pools (model/pools.h), of every kind of accelerators with every other.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace orrery::serving {
 
 struct FoundPools {
-  std::size_t machine = 0;
+  std::size_t prompts_on = 0, decoding_on = 0;  // of the space's machines
   Pools pools;
   Service service;
   double value = 0;  // of the goal; less is better
@@ -21,10 +21,9 @@ struct OptimumPools {
   bool finished = true;           // false: the budget was spent
 };
 
-// Of the space: machines, base, and the degrees of either pool, each on its own; replicas of both are free within
-// `most`. Of equal values the pair with fewer accelerators, then of less time between tokens, then the first one.
-// At a rate, where all goals depend on accelerators alone, pairs with no fewer than were found are not evaluated. The
-// answer does not depend on the number of threads.
+// Of the space: machines for either pool, base, and the degrees of either, each on its own; replicas of both are free
+// within `most` of their machine. Of equal values the pair with fewer accelerators, then of less time between tokens,
+// then the first one. The answer does not depend on the number of threads.
 OptimumPools optimize_pools(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits,
                             const Load& load, const base::Budget& budget, const SearchOptions& options);
 

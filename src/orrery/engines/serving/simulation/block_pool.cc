@@ -20,6 +20,7 @@ std::int32_t BlockPool::find(BlockKey shared) const {
 }
 
 std::int32_t BlockPool::take() {
+  lost_ = kNoKey;
   if (blocks_.size() < at(size_)) {
     blocks_.emplace_back().references = 1;
     --free_;
@@ -29,10 +30,14 @@ std::int32_t BlockPool::take() {
   unlink(block);
   Block& b = blocks_[at(block)];
   b.references = 1;
+  lost_ = b.key;
   if ((b.key & kSharedKey) != 0) {
     const auto found = shared_.find(b.key);
     std::erase(found->second, block);
-    if (found->second.empty()) shared_.erase(found);
+    if (found->second.empty())
+      shared_.erase(found);
+    else
+      lost_ = kNoKey;
   }
   b.key = kNoKey;
   return block;

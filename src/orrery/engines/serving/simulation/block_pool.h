@@ -28,8 +28,9 @@ class BlockPool {
   // The block that had these shared contents first; -1: none has.
   std::int32_t find(BlockKey shared) const;
 
-  std::int32_t take();             // the first free one; its contents are lost. There is one.
-  void share(std::int32_t block);  // one reference more
+  std::int32_t take();                     // the first free one; its contents are lost. There is one.
+  BlockKey lost() const { return lost_; }  // contents that no block has since the last take(); kNoKey: there are none
+  void share(std::int32_t block);          // one reference more
   void release(std::int32_t block);
   void fill(std::int32_t block, BlockKey key);
 
@@ -47,6 +48,7 @@ class BlockPool {
   std::vector<Block> blocks_;  // those that were taken
   Block ends_;
   std::int32_t size_, free_;
+  BlockKey lost_ = kNoKey;
   std::unordered_map<BlockKey, std::vector<std::int32_t>> shared_;  // in the order in which they were filled
 };
 

@@ -71,7 +71,7 @@ Question random_question(std::uint64_t seed) {
   out.limits = limits_of(d, memory, out.requests);
   out.limits.prefix_caching = below(4) != 0;
   out.limits.seed = seed;
-  if (d.engine == Engine::kVllm && !out.pools && below(2) == 0) out.limits.host_blocks = 1 + below(60);
+  if (!out.pools && below(2) == 0) out.limits.host_blocks = 1 + below(60);
   if (below(2) == 0) out.users = std::min<Count>(1 + below(6), static_cast<Count>(out.requests.size()));
   out.router = static_cast<Router>(below(3));
   return out;

@@ -16,6 +16,12 @@ class HostPool {
   bool has(BlockKey key) const { return places_.count(key) > 0; }
   // It is there.
   void touch(BlockKey key) { order_.splice(order_.end(), order_, places_.at(key)); }
+  // It is there, and goes back to the device.
+  void remove(BlockKey key) {
+    const auto place = places_.find(key);
+    order_.erase(place->second);
+    places_.erase(place);
+  }
   // What is there stays where it is in the order.
   void store(BlockKey key) {
     if (room_ == 0 || has(key)) return;

@@ -12,7 +12,7 @@ class LiteralTrtllm final : public LiteralScheduler {
  public:
   LiteralTrtllm(const SchedulerLimits& limits, const std::vector<Request>& requests, bool evicts)
       : LiteralScheduler(limits, requests), evicts_(evicts) {
-    late_ = true;
+    late_ = gives_to_host_ = true;
     drafts_from_hits_ = false;
   }
 
@@ -55,7 +55,8 @@ class LiteralTrtllm final : public LiteralScheduler {
       if (static_cast<long long>(running_.size()) >= limits_.max_sequences) break;
       if (tokens >= limits_.max_batched_tokens) break;
       const std::vector<int> hits = limits_.prefix_caching ? cached(*s) : std::vector<int>();
-      const long long hit = static_cast<long long>(hits.size()) * limits_.block_tokens;
+      const std::vector<std::string> copies = copied(*s, hits.size());
+      const long long hit = static_cast<long long>(hits.size() + copies.size()) * limits_.block_tokens;
       const long long rest = static_cast<long long>(s->tokens.size()) - hit;
       long long n = limits_.long_prompt > 0 ? std::min<long long>(rest, limits_.long_prompt) : rest;
       if (!limits_.chunked && n > limits_.max_batched_tokens - tokens) break;
@@ -71,11 +72,17 @@ class LiteralTrtllm final : public LiteralScheduler {
         for (const int b : hits) needs -= references_[static_cast<std::size_t>(b)] > 0 ? 1 : 0;
         if (needs + lacking > static_cast<long long>(queue_.size())) break;
       }
+      long long taken = (static_cast<long long>(s->tokens.size()) + limits_.block_tokens - 1) / limits_.block_tokens;
+      for (const int b : hits) taken -= references_[static_cast<std::size_t>(b)] > 0 ? 1 : 0;
+      if (taken > static_cast<long long>(queue_.size())) break;
+      // What comes back is not in the host any more, before blocks for it push others there.
+      for (const std::string& one : copies) host_.remove(one);
+      s->computed = static_cast<int>(hits.size()) * static_cast<int>(limits_.block_tokens);
+      allocate(*s, static_cast<long long>(copies.size()) * limits_.block_tokens, hits);
       s->computed = static_cast<int>(hit);
-      if (!allocate(*s, rest, hits)) {
-        s->computed = 0;
-        break;
-      }
+      publish(*s, s->computed);
+      allocate(*s, rest, {});
+      out.loaded += static_cast<std::int32_t>(copies.size()) * static_cast<std::int32_t>(limits_.block_tokens);
       n = std::min<long long>(n, limits_.max_batched_tokens - tokens);
       running_.push_back(*s);
       s = waiting_.erase(s);
@@ -158,21 +165,29 @@ class LiteralSglang final : public LiteralScheduler {
     }
     while (chunked_ < 0 && !waiting_.empty() && chunk > 0 && remaining > 0 && places > 0) {
       Sequence s = waiting_.front();
+      const std::vector<std::string> copies = read_copies(s);
       const std::vector<int> hits = limits_.prefix_caching ? cached(s) : std::vector<int>();
-      const long long hit = static_cast<long long>(hits.size()) * page();
+      const long long back = static_cast<long long>(copies.size()) * page();
+      const long long hit = static_cast<long long>(hits.size()) * page() + back;
       const long long rest = static_cast<long long>(s.tokens.size()) - hit;
       for (const int b : hits)  // locked, so that it cannot be evicted any more
         if (references_[static_cast<std::size_t>(b)] == 0) locked_ += page();
       const long long locked = locked_;
       locked_ = 0;
-      if (static_cast<double>(rest + new_tokens(s) + page()) >= remaining - static_cast<double>(locked)) break;
+      if (static_cast<double>(rest + back + new_tokens(s) + page()) >= remaining - static_cast<double>(locked)) break;
       const long long n = rest <= chunk ? rest : chunk / page() * page();
       if (n == 0) break;
       waiting_.pop_front();
-      s.computed = static_cast<int>(hit);
+      s.computed = static_cast<int>(hit - back);
       s.turn = turn_;
-      allocate(s, n, hits);
-      remaining -= static_cast<double>(locked + ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
+      s.stored = 0;
+      allocate(s, back, hits);
+      s.computed = static_cast<int>(hit);
+      publish(s, s.computed);
+      for (auto one = copies.rbegin(); one != copies.rend(); ++one) renew(*one);
+      out.loaded += static_cast<std::int32_t>(back);
+      allocate(s, n, {});
+      remaining -= static_cast<double>(locked + back + ceil(n) + (n == rest ? new_tokens(s) : 0) + page());
       chunk -= ceil(n);
       running_.push_back(s);
       --places;
@@ -231,6 +246,38 @@ class LiteralSglang final : public LiteralScheduler {
       allocate(*s, 1 + s->guesses, {});
       share(out, *s, 1 + s->guesses, known);
     }
+  }
+
+  // The newest one there.
+  void renew(const std::string& page) {
+    offload(page);
+    host_.remove(page);
+    host_.push_back(page);
+  }
+  void renew(const Sequence& s, int first, int end) {
+    for (int b = end / static_cast<int>(page()); b-- > first;) renew(text(s, static_cast<std::size_t>(b)));
+  }
+  bool copies() const { return limits_.host_blocks > 0 && limits_.prefix_caching; }
+  void copy(Sequence& s, const Scheduler::Share& share, int end) override {
+    if (!copies() || (share.context >= s.prompt && share.tokens == 1 + share.guesses)) return;
+    renew(s, s.stored, end);
+    s.stored = end / static_cast<int>(page());
+  }
+  void copy_all(const Sequence& s) override {
+    if (copies()) renew(s, 0, static_cast<int>(s.tokens.size()) - 1);
+  }
+
+  // Pages behind those of the device that others might have read, where that is worth it; with drafts one less.
+  std::vector<std::string> read_copies(const Sequence& s) {
+    if (!copies()) return {};
+    drafts_from_hits_ = false;
+    std::vector<std::string> out = copied(s, cached(s).size());
+    const std::string own = "r" + std::to_string(s.id) + ".";
+    while (!out.empty() && out.back().find(own) != std::string::npos) out.pop_back();
+    drafts_from_hits_ = out.empty();
+    if (!out.empty() && limits_.drafted > 0) out.pop_back();
+    if (static_cast<long long>(out.size()) * page() < 10) out.clear();
+    return out;
   }
 
   // Blocks whose contents no other request can ask for.

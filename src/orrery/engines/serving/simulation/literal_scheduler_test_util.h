@@ -36,6 +36,9 @@ class LiteralScheduler {
   virtual ~LiteralScheduler() = default;
   virtual Scheduler::Step next() = 0;
   virtual void computed(const Scheduler::Step& /*step*/) {}
+  // What goes to the host: of a sequence's first `end` tokens, which a step has computed; and once it has ended.
+  virtual void copy(Sequence& /*s*/, const Scheduler::Share& /*share*/, int /*end*/) {}
+  virtual void copy_all(const Sequence& /*s*/) {}
 
   void add(int id) {
     const Request& r = requests_[static_cast<std::size_t>(id)];
@@ -68,9 +71,7 @@ class LiteralScheduler {
       Sequence& s = running != running_.end() ? *running : *other;
       const int end = share.context + share.tokens - share.guesses;
       if (late_ && running != running_.end()) publish(s, end);
-      if (running != running_.end())
-        for (; (s.stored + 1) * limits_.block_tokens <= end; ++s.stored)
-          offload(text(s, static_cast<std::size_t>(s.stored)));
+      if (running != running_.end()) copy(s, share, end);
       if (end != static_cast<int>(s.tokens.size())) continue;
       const int right = accepted(limits_, s.id, end, share.guesses);
       for (int i = 0; i <= right && static_cast<int>(s.tokens.size()) < s.most; ++i)
@@ -83,6 +84,7 @@ class LiteralScheduler {
       out.emplace_back(s.id, static_cast<int>(s.tokens.size()) - s.prompt);
       if (static_cast<int>(s.tokens.size()) < s.most) continue;
       if (running != running_.end()) {
+        copy_all(s);
         free(s);
         running_.erase(running);
       } else if (&others == &loading_) {
@@ -147,6 +149,18 @@ class LiteralScheduler {
     }
   }
 
+  // Behind `hits` blocks, those whose copies the host has.
+  std::vector<std::string> copied(const Sequence& s, std::size_t hits) const {
+    std::vector<std::string> out;
+    if (limits_.host_blocks == 0) return out;
+    const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
+    for (std::size_t b = hits; b < most; ++b) {
+      if (std::find(host_.begin(), host_.end(), text(s, b)) == host_.end()) break;
+      out.push_back(text(s, b));
+    }
+    return out;
+  }
+
   std::vector<int> cached(const Sequence& s) const {
     std::vector<int> out;
     const std::size_t most = (s.tokens.size() - 1) / static_cast<std::size_t>(limits_.block_tokens);
@@ -183,7 +197,10 @@ class LiteralScheduler {
       std::string& hash = hashes_[static_cast<std::size_t>(b)];
       if (!hash.empty()) {
         table_[hash].remove(b);
-        if (table_[hash].empty()) table_.erase(hash);
+        if (table_[hash].empty()) {
+          table_.erase(hash);
+          if (gives_to_host_) offload(hash);
+        }
         hash.clear();
       }
       references_[static_cast<std::size_t>(b)] = 1;
@@ -214,6 +231,7 @@ class LiteralScheduler {
   const SchedulerLimits limits_;
   const std::vector<Request>& requests_;
   bool late_ = false;             // contents are found once they are computed
+  bool gives_to_host_ = false;    // contents that no block has any more
   bool drafts_from_hits_ = true;  // guesses need the states of the last block that is found
   std::list<Sequence> waiting_, loading_;
   std::list<std::string> host_;  // from the one that was used longest ago
@@ -226,6 +244,11 @@ class LiteralScheduler {
 
 class LiteralVllm final : public LiteralScheduler {
  private:
+  void copy(Sequence& s, const Scheduler::Share& /*share*/, int end) override {
+    for (; (s.stored + 1) * limits_.block_tokens <= end; ++s.stored)
+      offload(text(s, static_cast<std::size_t>(s.stored)));
+  }
+
   // Where the engine would stand still: who has copies and cannot go on returns its blocks.
   bool give_way(bool runs) {
     if (!runs && !running_.empty()) return false;

@@ -104,22 +104,25 @@ bool Scheduler::read_prompts() {
       waiting_.pop_front();
       continue;
     }
-    const base::Count hit = found(request, s.known - 1, hits_, true), rest = s.known - hit;
+    std::int32_t copied = 0;
+    const base::Count hit = found_or_copied(request, copied), rest = s.known - hit - copied;
     const base::Count pinned =
         page * std::count_if(hits_.begin(), hits_.end(), [&](std::int32_t block) { return pool_.is_free(block); });
-    if (static_cast<double>(rest + further(s) + page + pinned) >= left ||
+    if (static_cast<double>(rest + copied + further(s) + page + pinned) >= left ||
         std::min(rest, budget_) < std::min(rest, page))
       break;
     for (const std::int32_t block : hits_) pool_.share(block);
     s.blocks.assign(hits_.begin(), hits_.end());
     s.filled = static_cast<std::int32_t>(hits_.size());
+    s.stored = 0;
     s.computed = static_cast<std::int32_t>(hit);
     s.waits = false;
     hit_tokens_ += hit;
-    left -= static_cast<double>(pinned);
+    left -= static_cast<double>(pinned + copied);
     waiting_.pop_front();
     running_.push_back(request);
-    reads(request, rest, hit);
+    if (copied > 0) bring(request, copied);
+    reads(request, rest, hit + copied);
   }
   return !step_.shares.empty();
 }

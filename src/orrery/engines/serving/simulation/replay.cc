@@ -214,7 +214,8 @@ class Run {
       }
       const Scheduler::Step& step = group.next();
       any = any || !step.empty(), some = some || !step.shares.empty();
-      const StepWork work = work_of(group, step);
+      StepWork work = work_of(group, step);
+      work.load_seconds = options_.load_seconds_per_token * step.loaded;
       if (!step.shares.empty()) longest = std::max(longest, seconds(number, work));
       record.prompt_tokens += static_cast<std::int32_t>(work.prompt_tokens);
       record.decodes += static_cast<std::int32_t>(work.decodes);

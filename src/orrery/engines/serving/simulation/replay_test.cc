@@ -278,6 +278,56 @@ TEST_F(Simulate, LoadsFromTheHostWhatTheDeviceHadToDrop) {
   EXPECT_EQ(limits.host_blocks, static_cast<base::Count>(64e9 / (131072 * 16)));
 }
 
+// Sixteen families of prompts in turns, 4,096 tokens in common in each and 512 that nobody else has; the device holds
+// four prompts, the host everything.
+std::vector<Request> families(double seconds, std::size_t count, base::SplitMix* random) {
+  std::vector<Request> out;
+  double now = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    now += random != nullptr ? -std::log(1 - uniform(*random)) * seconds : seconds;
+    Request request{base::saturated(now * 1e9), 4608, 20};
+    for (std::uint64_t b = 0; b < 8; ++b) request.contents.push_back(1 + 8 * (i % 16) + b);
+    request.contents.push_back(1000 + i);
+    out.push_back(request);
+  }
+  return out;
+}
+
+TEST_F(Simulate, OfCopiesInTheHostsMemoryAgreesWithTheClosedForm) {
+  cluster::System system = system_;
+  system.accelerator.host_bytes_per_s = 20e9;
+  for (const Engine engine : {Engine::kVllm, Engine::kTensorRtLlm, Engine::kSglang}) {
+    const Deployment d = completed({.engine = engine, .block_tokens = 16});
+    const StepModel steps(llama_, system, d, operators_);
+    const KvMemory memory = kv_memory(llama_, system, d);
+    const auto simulated = [&](const std::vector<Request>& all) {
+      SchedulerLimits limits = limits_of(d, memory, all);
+      SimulationOptions options;
+      options.skip_first = 100;
+      options.load_seconds_per_token = add_host_memory(400e9, memory, system.accelerator, limits);
+      limits.blocks = 4 * 290;
+      limits.chunked = true;
+      return simulate(steps, limits, all, options);
+    };
+    Load load;
+    load.prompt = Lengths::constant(4608), load.output = Lengths::constant(20);
+    load.host_hit = 4096.0 / 4608;
+    // One by one: exactly what the copies and the steps take.
+    const Simulation alone = simulated(families(2, 200, nullptr));
+    EXPECT_NEAR(alone.loaded_share, 184 * 4096.0 / (200 * 4608), 1e-12) << rules(engine).name;
+    load.concurrency = 1;
+    EXPECT_NEAR(evaluate(llama_, system, d, load, operators_).ttft.mean, alone.ttft_mean, 1e-8) << rules(engine).name;
+    // At random: the link and the steps have queues.
+    load.concurrency.reset();
+    base::SplitMix random(1);
+    load.rate = 1 / 0.08;
+    const Simulation busy = simulated(families(0.08, 3000, &random));
+    const Service closed = evaluate(llama_, system, d, load, operators_);
+    EXPECT_NEAR(closed.ttft.mean, busy.ttft_mean, 0.1 * busy.ttft_mean) << rules(engine).name;
+    EXPECT_NEAR(closed.e2e, busy.e2e_mean, 0.1 * busy.e2e_mean) << rules(engine).name;
+  }
+}
+
 TEST_F(Simulate, ATimelineHasEveryStepAndTokensAreConserved) {
   const Simulation s = run(users(8, 700, 30), 40, {}, {.timeline = true});
   ASSERT_EQ(static_cast<std::int64_t>(s.timeline.size()), s.steps);

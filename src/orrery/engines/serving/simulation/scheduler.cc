@@ -101,6 +101,7 @@ const Scheduler::Step& Scheduler::next() {
   step_.shares.clear();
   step_.preempted.clear();
   step_.fetching.clear();
+  step_.loaded = 0;
   budget_ = limits_.max_batched_tokens;
   if (limits_.schedule == Schedule::kSglang) {
     take_turns();
@@ -245,11 +246,12 @@ bool Scheduler::admit(std::size_t place) {
     return true;
   }
   if (s.loaded) return go_on_loaded(place);
-  const std::int32_t hit = found(request, s.known - 1, hits_, true);
-  if (const std::int32_t more = offloaded(request, hit); more > 0) return load(place, hit, more);
-  const std::int32_t rest = limited(s.known - hit);
+  std::int32_t copied = 0;
+  const std::int32_t hit = found_or_copied(request, copied);
+  if (copied > 0 && !late()) return load(place, hit, copied);
+  const std::int32_t rest = limited(s.known - hit - copied);
   if (!limits_.chunked && rest > budget_ && !s.read) return false;
-  if (late() && comes_soon(request, hit)) return true;
+  if (late() && comes_soon(request, hit + copied)) return true;
   const auto n = static_cast<std::int32_t>(std::min<base::Count>(rest, budget_));
   // Of a prompt that is cut, TensorRT-LLM has blocks at once.
   const std::int32_t held = late() || s.read ? s.known - hit - (s.read ? 1 : 0) : n;
@@ -265,7 +267,11 @@ bool Scheduler::admit(std::size_t place) {
   s.stored = 0;
   s.computed = hit;
   hit_tokens_ += hit;
-  allocate(request, held);
+  if (copied > 0) {
+    s.waits = false;
+    bring(request, copied);
+  }
+  allocate(request, held - copied);
   admitted();
   if (s.read) {
     s.computed = s.known - 1;
@@ -274,7 +280,7 @@ bool Scheduler::admit(std::size_t place) {
     return true;
   }
   running_.push_back(request);
-  take(request, n, hit);
+  take(request, n, hit + copied);
   return true;
 }
 
@@ -293,7 +299,10 @@ bool Scheduler::allocate(std::int32_t request, std::int32_t tokens) {
   if (needed > held) {
     const base::Count more = base::ceil_divide(needed - held, limits_.block_tokens);
     if (more > pool_.free()) return false;
-    for (base::Count i = 0; i < more; ++i) s.blocks.push_back(pool_.take());
+    for (base::Count i = 0; i < more; ++i) {
+      s.blocks.push_back(pool_.take());
+      if (limits_.host_blocks > 0 && moves_copies() && pool_.lost() != kNoKey) host_.store(pool_.lost());
+    }
   }
   // With what is scheduled; a token that the step produces has none of its own yet.
   if (!late()) fill(request, std::min<base::Count>(after, s.known));
@@ -326,6 +335,8 @@ void Scheduler::end(std::int32_t request) {
     s.ended = true;
     return;
   }
+  if (limits_.host_blocks > 0 && limits_.schedule == Schedule::kSglang && limits_.prefix_caching)
+    refresh_copies(request, 0, s.length - 1);
   if (!keeps_ended_) release(request);
   s.ended = any_ended_ = true;
 }

@@ -34,7 +34,7 @@ struct SchedulerLimits {
   base::Count drafted = 0;      // tokens that are guessed of a sequence that decodes, as EAGLE does; stages: 1
   double acceptance = 0;        // of a guess that follows accepted ones
   std::uint64_t seed = 1;       // of what is accepted
-  base::Count host_blocks = 0;  // vLLM: copies of full blocks that the host's memory holds
+  base::Count host_blocks = 0;  // copies of full blocks that the host's memory holds; of one pool
 };
 
 // Of so many guesses behind the `known` tokens of a request, those that are right: the same whoever asks.
@@ -53,6 +53,7 @@ class Scheduler {
     std::vector<Share> shares;            // in order; none: nothing can run now
     std::vector<std::int32_t> preempted;  // in order; their blocks are free, they begin anew
     std::vector<Share> fetching;          // have blocks from now on, and wait for what comes into them
+    std::int32_t loaded = 0;              // TensorRT-LLM, SGLang: tokens of the shares' that come from the host with it
     std::size_t turn = 0;                 // SGLang: whose of the stages it is
     bool empty() const { return shares.empty() && preempted.empty() && fetching.empty(); }
   };
@@ -78,7 +79,7 @@ class Scheduler {
       if (s.ended) continue;  // with an earlier step
       const std::int32_t certain = share.context + share.tokens - share.guesses;
       if (late()) fill(share.request, certain);
-      if (limits_.host_blocks > 0) store(share.request, certain);
+      if (limits_.host_blocks > 0) store(share, certain);
       if (certain < s.known) continue;
       go_on(share);
       token(share.request, s.known - s.prompt, s.known == s.length);
@@ -121,7 +122,7 @@ class Scheduler {
     bool ended = false;
     bool waits = false;                    // among waiting ones
     bool read = false;                     // elsewhere, and not here yet
-    bool loading = false, loaded = false;  // from the host's memory; it is there, and the request waits
+    bool loading = false, loaded = false;  // from the host's memory (vLLM); it is there, and the request waits
     std::int32_t stored = 0;               // blocks that were offered to the host's memory
     std::vector<std::int32_t> blocks;      // held; or, of a request that was preempted, those that it held
   };
@@ -144,7 +145,13 @@ class Scheduler {
   bool go_on_loaded(std::size_t place);
   bool give_way(std::size_t first);
   std::int32_t offloaded(std::int32_t request, std::int32_t hit) const;
-  void store(std::int32_t request, base::Count known);
+  std::int32_t found_or_copied(std::int32_t request, std::int32_t& copied);
+  void store(const Share& share, base::Count known);
+  void refresh_copies(std::int32_t request, base::Count first, base::Count end);
+  void bring(std::int32_t request, std::int32_t copied);
+  bool moves_copies() const {
+    return limits_.schedule == Schedule::kNoEvict || limits_.schedule == Schedule::kMaxUtilization;
+  }
   base::Count taken_with_hits() const;
   void take(std::int32_t request, std::int32_t tokens, base::Count hit, std::int32_t guesses = 0);
   bool allocate(std::int32_t request, std::int32_t tokens);

@@ -82,8 +82,9 @@ std::unique_ptr<LiteralScheduler> literal(const Case& c) {
   return std::make_unique<LiteralTrtllm>(c.limits, c.requests, c.limits.schedule == Schedule::kMaxUtilization);
 }
 
-// Both schedulers through a case, with so many steps under way at once; what differs first.
-void compare(std::uint64_t seed, Schedule schedule, std::size_t stages, bool guesses, bool offloads) {
+// Both schedulers through a case, with so many steps under way at once; what differs first. `loaded`: cases in which
+// something came from the host.
+void compare(std::uint64_t seed, Schedule schedule, std::size_t stages, bool guesses, bool offloads, int& loaded) {
   const Case c = random_case(seed, schedule, stages, guesses, offloads);
   Scheduler fast(c.limits, c.requests);
   const std::unique_ptr<LiteralScheduler> slow = literal(c);
@@ -107,6 +108,7 @@ void compare(std::uint64_t seed, Schedule schedule, std::size_t stages, bool gue
     ASSERT_EQ(got.shares, expected.shares) << static_cast<int>(schedule) << " " << seed << " step " << step;
     ASSERT_EQ(got.preempted, expected.preempted) << seed << " step " << step;
     ASSERT_EQ(got.fetching, expected.fetching) << seed << " step " << step;
+    ASSERT_EQ(got.loaded, expected.loaded) << seed << " step " << step;
     for (const Scheduler::Share& share : got.fetching)
       loading.emplace(step + 1 + (share.request + share.context) % 4, share.request);
     base::Count tokens = 0;
@@ -132,13 +134,19 @@ void compare(std::uint64_t seed, Schedule schedule, std::size_t stages, bool gue
     ASSERT_TRUE(slow->blocks_are_conserved()) << seed;
   }
   ASSERT_EQ(fast.free_blocks(), c.limits.blocks) << seed;
+  loaded += fast.loaded_tokens() > 0;
 }
 
 void compare_all(Schedule schedule, std::size_t stages, bool guesses = false, bool offloads = false) {
   const char* more = std::getenv("ORRERY_TRACES");
-  const std::uint64_t traces = more != nullptr ? std::strtoull(more, nullptr, 10) : 5000;
+  std::uint64_t traces = more != nullptr ? std::strtoull(more, nullptr, 10) : 5000;
+  if (offloads && (guesses || stages > 1)) traces /= 5;
+  int loaded = 0;
   for (std::uint64_t seed = 0; seed < traces && !testing::Test::HasFatalFailure(); ++seed)
-    compare(seed, schedule, stages, guesses, offloads);
+    compare(seed, schedule, stages, guesses, offloads, loaded);
+  if (offloads) {
+    EXPECT_GT(loaded, static_cast<int>(traces / 50)) << static_cast<int>(schedule);
+  }
 }
 
 TEST(Scheduler, IsTheLiteralReadingOfTheRulesOnRandomTraces) {
@@ -168,6 +176,13 @@ TEST(Scheduler, IsTheLiteralReadingWithCopiesInTheHostsMemory) {
   compare_all(Schedule::kVllm, 1, false, true);
   compare_all(Schedule::kVllm, 2, false, true);
   compare_all(Schedule::kVllm, 1, true, true);
+}
+
+TEST(Scheduler, IsTheLiteralReadingOfOtherEnginesCopiesInTheHostsMemory) {
+  for (const Schedule schedule : {Schedule::kNoEvict, Schedule::kMaxUtilization, Schedule::kSglang})
+    for (const bool guesses : {false, true}) compare_all(schedule, 1, guesses, true);
+  compare_all(Schedule::kNoEvict, 2, false, true);
+  compare_all(Schedule::kSglang, 3, false, true);
 }
 
 TEST(Scheduler, ServesRunningSequencesBeforeWaitingOnes) {
