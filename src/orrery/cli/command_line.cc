@@ -264,14 +264,16 @@ void CommandLine::text_or_none(const std::string& names, bool& given, std::strin
 }
 
 void CommandLine::count_or_none(const std::string& names, std::optional<base::Count>& value, const std::string& what,
-                                base::Count most) {
+                                base::Count most, base::Count least) {
   const auto text = std::make_shared<std::string>();
   CLI::Option& made = option(*app_->add_option(names, *text, what), "[N]");
   made.expected(0, 1)->default_str("");
   made.check(CLI::Validator(
-      [=](const std::string& given) { return given.empty() ? std::string() : not_whole(given, most, 1); }, ""));
+      [=](const std::string& given) { return given.empty() ? std::string() : not_whole(given, most, least); }, ""));
   meanings_.push_back([text, &made, &value] {
-    if (made.count() > 0) value = text->empty() ? 0 : base::parse_number<base::Count>(*text).value_or(0);
+    if (made.count() == 0) return;
+    const base::Count given = text->empty() ? 0 : base::parse_number<base::Count>(*text).value_or(0);
+    value = given == 0 && !text->empty() ? -1 : given;
   });
 }
 

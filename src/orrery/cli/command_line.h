@@ -86,9 +86,9 @@ class CommandLine {
   // With or without a value: `given` where it stands at all.
   void text_or_none(const std::string& names, bool& given, std::string& value, const std::string& type,
                     const std::string& what);
-  // The same of a whole number from 1 to `most`: 0 where the option stands alone.
+  // The same of a whole number from `least` to `most`: 0 where the option stands alone, -1 for 0.
   void count_or_none(const std::string& names, std::optional<base::Count>& value, const std::string& what,
-                     base::Count most);
+                     base::Count most, base::Count least = 1);
   void texts(const std::string& names, std::vector<std::string>& values, const std::string& type,
              const std::string& what);  // repeatable
   // Whole numbers from 1 to `most`.

@@ -91,10 +91,12 @@ void declare_like(CommandLine& line, std::string& like) {
             "Read the model's config.json as one of this `model_type`, or as the family that FILE.yaml describes");
 }
 
-void declare_mtp(CommandLine& line, std::optional<base::Count>& modules) {
-  line.count_or_none("--mtp", modules,
-                     "Count N of the modules that predict tokens beyond the next; alone: as many as config.json states",
-                     64);
+void declare_mtp(CommandLine& line, std::optional<base::Count>& modules, bool can_be_none) {
+  const std::string what = "Count N of the modules that predict tokens beyond the next; ";
+  line.count_or_none(
+      "--mtp", modules,
+      what + (can_be_none ? "0: none; default: as many as config.json states" : "alone: as many as config.json states"),
+      64, can_be_none ? 0 : 1);
 }
 
 }  // namespace orrery::verbs

@@ -26,8 +26,8 @@ void declare_estimation(CommandLine& line, DocumentRequest& documents);  // --ta
 
 void declare_ignored(CommandLine& line, std::vector<std::string>& ignored);  // --ignore
 void declare_like(CommandLine& line, std::string& like);                     // --like
-// --mtp: 0 where no number is given.
-void declare_mtp(CommandLine& line, std::optional<base::Count>& modules);
+// --mtp: 0 where no number is given. Where modules are counted unless somebody says otherwise, `can_be_none`: -1 for 0.
+void declare_mtp(CommandLine& line, std::optional<base::Count>& modules, bool can_be_none = false);
 void declare_onnx(CommandLine& line, base::Overrides& defined, bool& unfold);  // --define, --im2col
 void declare_unfold(CommandLine& line, bool& unfold);                          // --im2col alone
 // --define, --include, --ignore-density. `also`: what else a name may be, for the help.

@@ -298,6 +298,10 @@ class Reader {
   // As many modules that predict ahead as are asked for.
   void count_ahead() {
     workload::Transformer& model = result_.transformer;
+    if (*options_.ahead < 0) {
+      model.predicted_ahead = 0;
+      return;
+    }
     const base::Count stated = model.predicted_ahead, asked = *options_.ahead > 0 ? *options_.ahead : stated;
     std::string wrong, way = "without `--mtp` the answer is that of the layers before them";
     if (!model.ahead.known && stated == 0) {

@@ -43,9 +43,10 @@ struct ReadOptions {
   std::vector<std::string> ignored = {};  // keys to leave out of account (`--ignore`)
   Outside outside = Outside::kRefused;
   std::string like = {};  // read it as a model of this type (`--like`); empty: of its own
-  // So many modules that predict tokens beyond the next are counted (`--mtp`); 0: as many as the file states.
+  // So many modules that predict tokens beyond the next are counted (`--mtp`); 0: as many as the file states,
+  // -1: none, of a reader that lays them out by itself.
   std::optional<base::Count> ahead = {};
-  bool ahead_apart = false;  // they stay `predicted_ahead`, for a reader that lays them out by itself
+  bool ahead_apart = false;  // they stay `predicted_ahead`, for such a reader
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing

@@ -210,7 +210,7 @@ bool read(const Arguments& arguments, Console& console, TrainOptions& options) {
   line.words("FILES", options.files, "AMPeD's config.json, with --equations amped");
   line.group("Question");
   declare_run(line, request);
-  declare_mtp(line, request.mtp);
+  declare_mtp(line, request.mtp, true);
   line.toggle("--by-operator", request.by_operator, "List the operators with their times, as a run on a chip does");
   line.choice("--attention", request.attention, cluster::attentions(),
               "materialised or flash; default: what was usual when the model was published");

@@ -19,7 +19,7 @@
 namespace orrery::verbs {
 
 struct TrainRequest : RunQuestion {
-  std::optional<base::Count> mtp;  // modules that predict ahead; 0 or absent: as many as the file states
+  std::optional<base::Count> mtp;  // modules that predict ahead; -1: none, 0 or absent: as many as the file states
   bool by_operator = false;        // list the operators, as a run on a chip does
   std::optional<base::Count> ep, cp, interleave;
   std::optional<cluster::PipelineChoice> schedule;

@@ -46,12 +46,12 @@ EagerExperts eager_experts(const LayerContext& c, const LayerKind& kind) {
   const double copies = tokens * static_cast<double>(mixture.top_k) * cut / static_cast<double>(plan.tp);
   if (plan.stack.fused_experts) {
     if (!mixture.biases) return out;
-    out.backward_bytes = kFusedBiasBackward * copies * static_cast<double>(kind.width);
+    out.backward_bytes = kFusedBiasBackward * copies * static_cast<double>(mixture.width);
     out.backward_ops = kFusedBiasBackwardOps;
     return out;
   }
   if (mixture.biases) {
-    const double elements = copies * static_cast<double>(kind.width);
+    const double elements = copies * static_cast<double>(mixture.width);
     const auto local = static_cast<double>(mixture.count / plan.ep);
     out.forward_bytes += kBiasForward * elements;
     out.backward_bytes += kBiasBackward * elements;

@@ -76,7 +76,7 @@ double sorted_bytes(const LayerContext& c, const LayerKind& kind) {
   const Mixture& mixture = kind.mixture;
   const double T = tokens_of(c, kind.seq);
   const double sorts = c.plan.ep > 1 && mixture.count > c.plan.ep ? 12 : 4;
-  const double bytes = sorts * T * static_cast<double>(kind.width) * mixture.top_k * c.norm_share;
+  const double bytes = sorts * T * static_cast<double>(mixture.width) * mixture.top_k * c.norm_share;
   if (!c.plan.stack.fused_experts) return bytes;
   // The products apply the activation; what its gradient needs is read once.
   const bool gated = mixture.up > mixture.inner;
@@ -195,7 +195,7 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
   const double h = kind.width;
   double heads = 0, keys = 0;
   for (const Core& core : kind.cores) {
-    heads += 4 * (core.of_source ? core.own : core.own + core.keys);
+    heads += 4 * (core.of_source || core.borrowed ? core.own : core.own + core.keys);
     if (core.of_source) keys += 4 * core.keys * static_cast<double>(kind.source) / static_cast<double>(kind.seq);
   }
   heads += keys;
@@ -355,11 +355,12 @@ PassPair logits_passes(const LayerContext& c) {
 }
 
 PassPair ahead_passes(const LayerContext& c) {
-  PassPair passes = layer_passes(c, c.model.kinds[c.model.ahead_kind]);
+  PassPair passes;
   const auto add = [&](const PassPair& more) {
     passes.forward.add(more.forward, 1);
     passes.backward.add(more.backward, 1);
   };
+  for (const std::size_t kind : c.model.ahead_kinds) add(layer_passes(c, c.model.kinds[kind]));
   Products products{c, c.plan.precision};
   const double h = c.model.hidden;
   products.linear("next token", 1, c.tokens, base::ceil_divide(c.model.hidden, c.plan.tp), 2 * c.model.hidden);

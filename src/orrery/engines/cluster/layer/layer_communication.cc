@@ -93,8 +93,8 @@ CollectiveSeconds collectives_of(const LayerContext& c, const LayerKind& kind) {
   const double h = kind.width;
   CollectiveSeconds out;
   if (experts && plan.ep > 1) {
-    const double rows =
-        T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * h * copies_of_token(c, mixture) * expert_rows(plan);
+    const double rows = T * (expert_tp(plan) < plan.tp ? 1.0 / t : c.norm_share) * static_cast<double>(mixture.width) *
+                        copies_of_token(c, mixture) * expert_rows(plan);
     // Back in the activations' precision.
     const double sent =
         plan.stack.quantised_dispatch ? std::min(c.element, machine::bytes_per_element(plan.precision)) : c.element;

@@ -225,8 +225,8 @@ void expert_products(const LayerContext& c, const LayerKind& kind, Products& sum
   const double fill = fused ? 0 : c.plan.stack.grouped_fill / static_cast<double>(rows);
   const double slower = local == 1 ? 1 : fill > 0 ? 1 + fill : 1 / c.plan.stack.grouped_rate;
   Products experts{c, sum.precision, false, expert_load(c.plan) * slower};
-  experts.linear("expert-FF1", local, rows, mixture.up / cut, kind.width, false, fused);
-  experts.linear("expert-FF2", local, rows, kind.width, mixture.inner / cut, fused);
+  experts.linear("expert-FF1", local, rows, mixture.up / cut, mixture.width, false, fused);
+  experts.linear("expert-FF2", local, rows, mixture.width, mixture.inner / cut, fused);
   sum.add(experts);
 }
 

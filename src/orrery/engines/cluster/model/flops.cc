@@ -25,12 +25,12 @@ void ForwardFlops::add(const LayerKind& kind, double layers) {
     if (kind.latent && from_latent(m)) latents_ += product(m.in, m.out);
     if (m.name.starts_with("FF")) networks_ += product(m.in, m.out);
     if (m.name.starts_with("shared-")) shared_ += product(m.in, m.out);
-    if (m.name == "router") experts_ += product(m.in, m.out);
+    if (m.name == "router" || m.name.starts_with("expert-latent")) experts_ += product(m.in, m.out);
   }
   const Mixture& mixture = kind.mixture;
   if (mixture.count > 0)
-    experts_ +=
-        static_cast<double>(mixture.top_k) * (product(kind.width, mixture.up) + product(mixture.inner, kind.width));
+    experts_ += static_cast<double>(mixture.top_k) *
+                (product(mixture.width, mixture.up) + product(mixture.inner, mixture.width));
   if (kind.cores.size() == 1) {
     done_ += layers * kind.cores[0].share * kind.core_flop;
     return;
@@ -50,7 +50,7 @@ ForwardFlops::ForwardFlops(const Model& model) : backward_(core_backward_product
   ends_ += logits;
   if (model.ahead > 0) {
     const auto ahead = static_cast<double>(model.ahead);
-    add(model.kinds[model.ahead_kind], ahead);
+    for (const std::size_t kind : model.ahead_kinds) add(model.kinds[kind], ahead);
     ends_ += ahead * (logits + 4 * s * static_cast<double>(model.hidden) * static_cast<double>(model.hidden));
   }
 }

@@ -104,8 +104,10 @@ double kept_by_experts(const LayerKind& kind) {
 // weight what the second product reads) those, and the router's.
 double mixture_bytes(const Plan& plan, const LayerKind& kind) {
   const double weighted = kin(plan.stack.name) == StackName::kMegatron2021 ? element_bytes(plan) : 0;
-  return (operand_bytes(plan) + weighted) * expert_rows(plan) * kind.mixture.top_k * kind.width +
-         4.0 * kind.mixture.count;
+  const Mixture& mixture = kind.mixture;
+  const double latents = mixture.width < kind.width ? 2 * operand_bytes(plan) * mixture.width : 0;
+  return (operand_bytes(plan) + weighted) * expert_rows(plan) * mixture.top_k * mixture.width + latents +
+         4.0 * mixture.count;
 }
 
 double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, double core) {
@@ -117,7 +119,7 @@ double all_bytes(const Model& model, const Plan& plan, const LayerKind& kind, do
   double bytes = tokens * kind.width * (kind.parts * (e + operand + (model.dropout ? 1 : 0))) / u;
   for (const Core& each : kind.cores) {
     bytes += tokens * e * each.own / t;
-    bytes += (each.of_source ? local_tokens(plan, kind.source) : tokens) * e * each.keys / t;
+    if (!each.borrowed) bytes += (each.of_source ? local_tokens(plan, kind.source) : tokens) * e * each.keys / t;
   }
   if (kind.latents > 0) bytes += tokens * e * kind.latents / u;
   if (operand < e && !kind.cores.empty()) bytes += tokens * operand * kind.cores[0].own / 2 / t;  // the core's result
@@ -149,7 +151,8 @@ double kept_by_operator(const Plan& plan, const LayerKind& kind) {
   }
   for (const Core& core : kind.cores) cores += core.own / 2 / t;
   if (kind.mixture.count > 0)
-    results += static_cast<double>(kind.mixture.top_k) * (static_cast<double>(kind.mixture.up) / t + kind.width / u);
+    results +=
+        static_cast<double>(kind.mixture.top_k) * (static_cast<double>(kind.mixture.up) / t + kind.mixture.width / u);
   return tokens * e * (kind.width / u + results / 2 + cores);
 }
 
@@ -282,7 +285,7 @@ void add_ends(const Model& model, const Plan& plan, base::Count stage, StagePara
   if (model.ahead > 0) {
     const double own = ahead_of_stage(model, plan);
     params.dense += own * model.ahead_params / t;
-    add(plan, model.kinds[model.ahead_kind], own, params);
+    for (const std::size_t kind : model.ahead_kinds) add(plan, model.kinds[kind], own, params);
   }
   if (holds(plan, stage, 0)) params.dense += (model.table + model.first_params) / t + model.positions;
   if (!holds(plan, stage, logits_stage(plan))) return;
@@ -314,7 +317,9 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
   add(plan, kind, layers * own_weights(kind), sum.params);
   sum.layers += layers;
   if (mixture) sum.mixtures += layers;
-  if (model.ahead > 0 && &kind == &model.kinds[model.ahead_kind]) layers += ahead_of_stage(model, plan);
+  if (model.ahead > 0)
+    for (const std::size_t ahead : model.ahead_kinds)
+      if (&kind == &model.kinds[ahead]) layers += ahead_of_stage(model, plan);
   sum.kept += layers * bytes.kept;
   double& back = mixture ? sum.mixtures_back : sum.dense_back;
   back = std::max(back, bytes.brought_back);
@@ -322,7 +327,8 @@ void add(const Model& model, const Plan& plan, const LayerKind& kind, const Laye
   sum.core = std::max(sum.core, bytes.core);
   sum.whole = std::max(sum.whole, bytes.whole);
   if (mixture)
-    sum.permuted = std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.width));
+    sum.permuted =
+        std::max(sum.permuted, static_cast<double>(kind.mixture.top_k) * static_cast<double>(kind.mixture.width));
 }
 
 // What a stage holds, before it is said when: activations are whole when the backward pass begins. Then the loss's

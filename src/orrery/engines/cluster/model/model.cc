@@ -56,6 +56,7 @@ double executed(const workload::Attention& a, Count seq, Attention kernel, Count
 
 Core core_of(const workload::Attention& a, Count seen, double share) {
   Core core{a.heads, a.kv_heads, a.width, a.value_width, share};
+  core.borrowed = a.borrows;
   core.own = real(a.query()) + real(a.output()) + (a.gated ? real(a.query()) + real(a.output()) : 0);
   core.keys = real(a.key()) + real(a.value());
   if (a.latent) {
@@ -74,7 +75,7 @@ Matrix plain(const Projection& p, Split split) {
 Matrix with_keys(const Projection& p, const workload::Attention& a) {
   Matrix m = plain(p, Split::kColumns);
   m.kv_heads = a.kv_heads;
-  m.kv_width = a.width + a.value_width;
+  m.kv_width = a.width + (a.value_is_key ? 0 : a.value_width);
   m.out -= a.kv_heads * m.kv_width;
   m.of_source = p.of_source;
   return m;
@@ -131,7 +132,8 @@ void add_matrices(const Block& block, Count source, LayerKind& kind) {
       kind.expert_params += weights(p);
     } else if (p.name == "expert-FF2") {
       kind.expert_params += weights(p);
-    } else if (p.name == "router" || p.name == "shared-gate") {
+    } else if (p.name == "router" || p.name == "shared-gate" || p.name.starts_with("expert-latent")) {
+      // Megatron-Core's latents of experts are duplicated as its routers are (moe_latent_size).
       kind.matrices.push_back(plain(p, Split::kNone));
       kind.matrices.back().spread = true;
       kind.whole_params += weights(p);
@@ -142,8 +144,26 @@ void add_matrices(const Block& block, Count source, LayerKind& kind) {
     } else if (p.name == "Q-down" || p.name == "KV-down") {
       kind.matrices.push_back(plain(p, Split::kNone));
     } else {
-      const bool back = p.name == "Out" || p.name == "cross-Out" || p.name.ends_with("FF2");
+      const bool back = p.name == "Out" || p.name == "cross-Out" || p.name.ends_with("FF2") || p.name == "layer-out";
       kind.matrices.push_back(plain(p, back ? Split::kRows : Split::kColumns));
+    }
+  }
+}
+
+// What a layer has besides mixer and network: gates of what attention yields, whose product is written beside it; or a
+// part of its own, which a token's row of the layers' table goes through (Gemma).
+void add_beside(const Block& block, LayerKind& kind) {
+  for (const Projection& p : block.extra) {
+    if (p.name == "layer-out") {
+      kind.activated[0] += 6 * real(p.in);
+      kind.activated[1] += 10 * real(p.in);
+      kind.latents += 3 * real(p.in);
+      kind.host_operators += kFeedForwardOps;
+      ++kind.parts;
+    } else if (const auto* a = std::get_if<workload::Attention>(&block.mixer); a != nullptr && p.out == a->output()) {
+      kind.cores[0].own += 2 * real(a->output());
+    } else if (a != nullptr && p.name == "layer-head-gate") {
+      kind.cores[0].own += real(p.out) + real(a->output());
     }
   }
 }
@@ -181,6 +201,7 @@ LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, C
   } else if (const auto* experts = std::get_if<workload::Experts>(&block.feed_forward)) {
     kind.mixture = {experts->count,      experts->top_k,         experts->expert.inner,  0,
                     experts->max_groups, experts->weighted_bias, experts->expert.clamped};
+    kind.mixture.width = experts->latent > 0 ? experts->latent : stack.width;
     kind.inner = experts->shared_expert.inner;
     add_activation(experts->expert, real(experts->top_k), kind);
     add_activation(experts->shared_expert, 1, kind);
@@ -193,6 +214,7 @@ LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, C
     ++kind.parts;
   }
   kind.fused_norms = !biases && !model.dropout;
+  add_beside(block, kind);
   add_matrices(block, source, kind);
   kind.split_params = real(workload::block_parameters(block, stack.width)) - kind.expert_params - kind.whole_params;
   return kind;
@@ -209,25 +231,49 @@ void refuse(const Transformer& model, const std::vector<std::string>& reasons) {
   found.throw_if_errors();
 }
 
-// The decoder's kind that a module which predicts ahead is a layer of: the last layer's, or the one like the module's;
-// -1: none is.
-int ahead_kind(const Transformer& model) {
+// The decoder's kinds that the layers of a module which predicts ahead are of: the last layer's, or those like the
+// module's; none where one is like none of them.
+std::vector<std::size_t> ahead_kinds(const Transformer& model) {
   const workload::Stack& stack = model.decoder();
-  if (stack.layers.empty()) return -1;
-  if (model.ahead.layers.empty()) return stack.layers.back();
-  const Block& own = model.ahead.layers.front();
-  for (std::size_t k = 0; k < stack.kinds.size() && model.ahead.layers.size() == 1; ++k)
-    if (workload::kind_of(stack.kinds[k]) == workload::kind_of(own) &&
-        workload::block_parameters(stack.kinds[k], stack.width) == workload::block_parameters(own, stack.width))
-      return static_cast<int>(k);
-  return -1;
+  if (stack.layers.empty()) return {};
+  if (model.ahead.layers.empty()) return {static_cast<std::size_t>(stack.layers.back())};
+  std::vector<std::size_t> kinds;
+  for (const Block& own : model.ahead.layers)
+    for (std::size_t k = 0; k < stack.kinds.size(); ++k)
+      if (workload::kind_of(stack.kinds[k]) == workload::kind_of(own) &&
+          workload::block_parameters(stack.kinds[k], stack.width) == workload::block_parameters(own, stack.width)) {
+        kinds.push_back(k);
+        break;
+      }
+  return kinds.size() == model.ahead.layers.size() ? kinds : std::vector<std::size_t>();
+}
+
+// What peculiarities() names and a training run's model has all the same.
+std::vector<std::string> priced(const Transformer& model) {
+  bool equal = true, beside = true;
+  for (const workload::Stack& stack : model.stacks)
+    for (const Block& block : stack.kinds) {
+      const auto* a = std::get_if<workload::Attention>(&block.mixer);
+      equal = equal && (a == nullptr || !a->value_is_key || (a->matrices.empty() && !a->latent && a->compressed == 1));
+      for (const Projection& p : block.extra)
+        beside = beside &&
+                 (p.name == "layer-gate" || p.name == "layer-out" || (a != nullptr && p.name == "layer-head-gate"));
+    }
+  std::vector<std::string> out = {"experts that work on a latent", "layers that use the keys and values of others"};
+  if (equal) out.emplace_back("values made of its keys");
+  if (beside) out.emplace_back("matrices of layers that belong to neither attention nor network");
+  if (beside) out.emplace_back("a table of tokens for its layers");
+  return out;
 }
 
 std::vector<std::string> inexpressible(const Transformer& model) {
-  std::vector<std::string> out = workload::peculiarities(model);
+  std::vector<std::string> out;
+  const std::vector<std::string> known = priced(model);
+  for (std::string& what : workload::peculiarities(model))
+    if (std::find(known.begin(), known.end(), what) == known.end()) out.push_back(std::move(what));
   if (model.stacks.size() > 2) out.emplace_back("more than two stacks of layers");
   if (!model.towers.empty()) out.emplace_back("a tower beside its layers, which makes tokens of images");
-  if (model.predicted_ahead > 0 && !model.stacks.empty() && ahead_kind(model) < 0)
+  if (model.predicted_ahead > 0 && !model.stacks.empty() && ahead_kinds(model).empty())
     out.emplace_back("modules that predict ahead by layers unlike its own");
   for (const workload::Stack& stack : model.stacks)
     for (const Block& block : stack.kinds)
@@ -274,6 +320,8 @@ void add_stack(const workload::Stack& stack, Count seq, Count source, const Tran
     if (i < own) ++sets[kind];
   }
   model.shares_weights = model.shares_weights || own < stack.layers.size();
+  std::vector<std::size_t> ahead;
+  if (&stack == &transformer.decoder()) ahead = ahead_kinds(transformer);
   for (std::size_t k = 0; k < stack.kinds.size(); ++k) {
     if (layers[k] == 0) continue;
     if (transformer.stacks.size() == 1 && !stack.layers.empty() && static_cast<int>(k) == stack.layers[0] &&
@@ -285,8 +333,8 @@ void add_stack(const workload::Stack& stack, Count seq, Count source, const Tran
     kind.layers = layers[k];
     kind.weight_sets = real(sets[k]);
     kind.source = source;
-    if (&stack == &transformer.decoder() && static_cast<int>(k) == ahead_kind(transformer))
-      model.ahead_kind = model.kinds.size();
+    model.ahead_kinds.insert(model.ahead_kinds.end(),
+                             static_cast<std::size_t>(std::count(ahead.begin(), ahead.end(), k)), model.kinds.size());
     model.kinds.push_back(std::move(kind));
   }
   for (const Projection& p : stack.into) {
@@ -311,7 +359,9 @@ void add_stack(const workload::Stack& stack, Count seq, Count source, const Tran
 
 void add_ends(const Transformer& transformer, Model& model) {
   const workload::Head& head = transformer.head;
-  model.table = real(transformer.tables) * real(transformer.vocab) * real(transformer.embedding_width);
+  model.table = real(transformer.tables) * real(transformer.vocab) * real(transformer.embedding_width) +
+                real(transformer.layer_rows) * real(transformer.layer_width);
+  model.embedded += real(model.seq) * real(transformer.layer_width);
   Count width = transformer.decoder().width;
   for (const Projection& p : head.transform) {
     model.last.push_back(plain(p, Split::kColumns));

@@ -48,6 +48,7 @@ struct Core {
   double keys = 0;         // of keys and values
   base::Count seen = 0;    // tokens whose keys are seen
   bool of_source = false;  // they are the encoder's
+  bool borrowed = false;   // another layer makes and keeps them
 };
 
 // A scan, and a convolution along the tokens before it.
@@ -68,6 +69,7 @@ struct Mixture {
   base::Count nodes = 0;  // a token's experts lie in at most so many
   bool biases = false;    // every copy of a token gets its expert's last one, weighted
   bool clamped = false;   // what its first one yields is limited before the activation
+  base::Count width = 0;  // of what experts read: the stream's, or a latent's
 };
 
 // Layers that are alike.
@@ -88,7 +90,7 @@ struct LayerKind {
   double activated[2] = {0, 0};  // bytes of a token around the activation function: forward, backward
   double kept_inner = 0;         // elements of a token that it keeps,
   double second_operand = 0;     // share of them that the second product reads
-  double latents = 0;            // elements of a token between latents' projections
+  double latents = 0;            // elements of a token between narrow projections
   double host_operators = 0;     // issued by a forward pass, cores apart,
   double network_operators = 0;  // of them by its feed-forward network
   double split_params = 0;       // of a layer: divided by tensor parallelism,
@@ -115,7 +117,7 @@ struct Model {
   Attention attention = Attention::kMaterialised;
   bool dropout = false;
   std::vector<LayerKind> kinds;
-  std::size_t ahead_kind = 0;
+  std::vector<std::size_t> ahead_kinds;  // of the layers of a module that predicts ahead
   int front = -1;       // the kind of the first layers where it does not come again; others are spread evenly
   double crossing = 0;  // elements of a sequence that cross a stage boundary
   double embedded = 0;  // elements of a sequence that the tables yield
@@ -125,8 +127,8 @@ struct Model {
   std::vector<Matrix> first, last;  // around the layers
   double first_params = 0, last_params = 0;
   Logits logits;
-  base::Count ahead = 0;    // further layers of `ahead_kind` that predict tokens beyond the next, each with logits
-  double ahead_params = 0;  // of each, besides a layer's
+  base::Count ahead = 0;    // modules of `ahead_kinds` that predict tokens beyond the next, each with logits
+  double ahead_params = 0;  // of each, besides its layers'
   double parameters = 0, active_parameters = 0;
   bool shares_weights = false;  // among layers
   // For rules and their messages.

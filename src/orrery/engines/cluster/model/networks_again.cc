@@ -5,7 +5,7 @@ namespace orrery::cluster {
 bool done_again(const Recomputed& what, const Matrix& matrix) {
   if (matrix.name.starts_with("FF")) return what.networks;
   if (matrix.name.starts_with("shared-")) return what.mixtures || what.shared_experts;
-  return matrix.name == "router" && what.mixtures;
+  return what.mixtures && (matrix.name == "router" || matrix.name.starts_with("expert-latent"));
 }
 
 NetworksAgain networks_again(const Recomputed& what, const LayerKind& kind, double rows) {
