@@ -39,6 +39,7 @@
 
 #include "orrery/describe/collective/collective.h"
 #include "orrery/engines/cluster/layer/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_norms.h"
 #include "orrery/engines/cluster/layer/layer_communication.h"
 #include "orrery/engines/cluster/layer/operators_of_layer.h"
 #include "orrery/engines/cluster/model/networks_again.h"
@@ -121,8 +122,10 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, const NetworksAga
   const double tokens = static_cast<double>(tokens_of(c, kind.seq));
   const EagerExperts eager = eager_experts(c, kind);
   double bytes = 0;
+  double chains = 0;
   if (what.norms) {
     bytes += kind.parts * 4.0 * kind.width * c.norm_share;
+    chains = eager_norms(c, kind).norms_bytes;
     again.ops += kind.parts;
   }
   const double share = kind.kept_inner > 0 ? (networks.whole + networks.activated) / kind.kept_inner : 0;
@@ -137,7 +140,7 @@ Again recomputed(const LayerContext& c, const LayerKind& kind, const NetworksAga
   }
   if (bytes > 0)
     again.seconds += moved(c, kAround, OperatorPass::kRecomputation, machine::OperatorKind::kNormalisation,
-                           c.plan.stack.traffic * tokens * bytes * (c.element / 2));
+                           c.plan.stack.traffic * tokens * bytes * (c.element / 2) + chains);
   if (what.latents && kind.latent) again.ops += 2;
   again.seconds += products_again(c, kind, networks);
   return again;
@@ -233,6 +236,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const EagerExperts eager = eager_experts(c, kind);
   bytes.forward += eager.forward_bytes;
   bytes.backward += eager.backward_bytes;
+  const EagerNorms chains = eager_norms(c, kind);
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
   const CollectiveSeconds once = collectives_of(c, kind);
@@ -250,16 +254,18 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
 
   PassPair passes;
   Pass& forward = passes.forward;
-  forward.compute = products.forward + core.forward +
-                    moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
-                          plan.stack.traffic * (bytes.forward * (c.element / 2) + products.forward_bytes));
+  forward.compute =
+      products.forward + core.forward +
+      moved(c, kAround, OperatorPass::kForward, machine::OperatorKind::kNormalisation,
+            plan.stack.traffic * (bytes.forward * (c.element / 2) + products.forward_bytes) + chains.forward_bytes);
   forward.host = (ops + eager.forward_ops) * issue + (kGroupedForwardOps + quantised) * grouped + jitter;
 
   Pass& backward = passes.backward;
   backward.weight = products.weight + accumulation(c, products);
-  backward.compute = products.input + backward.weight + core.backward +
-                     moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
-                           plan.stack.traffic * (bytes.backward * (c.element / 2) + products.backward_bytes));
+  backward.compute =
+      products.input + backward.weight + core.backward +
+      moved(c, kAround, OperatorPass::kBackward, machine::OperatorKind::kNormalisation,
+            plan.stack.traffic * (bytes.backward * (c.element / 2) + products.backward_bytes) + chains.backward_bytes);
   backward.host = (2 * ops + eager.backward_ops) * issue + (kGroupedBackwardOps + quantised) * grouped + jitter;
   backward.weight_host = kind.parts * kWeightOps * issue + kGroupedWeightOps * grouped;
   CollectiveSeconds again;

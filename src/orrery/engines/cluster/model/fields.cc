@@ -41,6 +41,8 @@ base::Fields fields(Stack& stack) {
                    "the kernel of attention that keeps its scores on chip"),
       number_field("stack.traffic", stack.traffic, 0, 100,
                    "bytes of norms, activations and layouts, in units of those counted"),
+      truth_field("stack.eager", stack.eager,
+                  "RMSNorms and rotations are chains of operators through memory; false: compiled or fused"),
       number_field("stack.loss_bytes_per_logit", stack.loss_bytes, 0, 1000,
                    "memory traffic of the loss; 0: as the system's calibration has it"),
       number_field(

@@ -526,7 +526,8 @@ void take(const Model& model, const Plan& plan, const Common& common, const Stag
   StageParameters params;
   const Memory memory = finished(model, plan, common, sum, params);
   const bool first = sum.stage == 0;
-  if (first || memory.total() > out.fullest.total()) out.fullest = memory;
+  // What the allocator keeps gives way where memory is short, what is in use does not.
+  if (first || memory.in_use() > out.fullest.in_use()) out.fullest = memory;
   const double adapters = std::max(out.most.adapters, params.adapters);
   if (first || params.dense + params.experts > out.most.dense + out.most.experts) out.most = params;
   out.most.adapters = adapters;

@@ -184,7 +184,12 @@ LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, C
       kind.host_operators += kLatentOps;
     }
     kind.core_flop += 2.0 * real(seq) * real(seq) * real(a->heads) * (real(a->width) + real(a->value_width));
+    if (block.norm.kind == workload::NormKind::kRms && a->qk_norm != workload::QkNorm::kNone)
+      kind.heads_normed = real(a->query()) + real(a->key());
+    if (stack.causal && !stack.learned_positions && stack.distance_rows == 0)
+      kind.rotated = a->latent ? real(a->heads + 1) * real(a->latent->rope_width) : real(a->query()) + real(a->key());
   }
+  if (block.norm.kind == workload::NormKind::kRms) kind.rms_normed = block.norms * real(stack.width);
   if (!std::holds_alternative<std::monostate>(block.mixer)) ++kind.parts;
   if (block.cross) {
     const workload::Attention& a = *block.cross;

@@ -87,6 +87,9 @@ struct LayerKind {
   base::Count inner = 0;         // width of a dense feed-forward network; 0: none
   int parts = 2;                 // each with a norm, a residual, a dropout, an all-reduce: mixer, feed-forward network
   bool fused_norms = false;      // neither biases nor dropout
+  double rms_normed = 0;         // elements of a token that RMSNorms of the stream read,
+  double heads_normed = 0;       // those of queries and keys,
+  double rotated = 0;            // and of queries and keys that carry their position
   double activated[2] = {0, 0};  // bytes of a token around the activation function: forward, backward
   double kept_inner = 0;         // elements of a token that it keeps,
   double second_operand = 0;     // share of them that the second product reads

@@ -94,6 +94,7 @@ inline Training random_run() {
     plan.capacity_factor = *rc::gen::element(0.0, 0.0, 0.5, 1.5);
     plan.stack.pads_experts = *rc::gen::arbitrary<bool>();
   }
+  plan.stack.eager = *rc::gen::arbitrary<bool>();
   plan.stack.late_gradients = *rc::gen::arbitrary<bool>();
   plan.stack.loss_chunks = *rc::gen::element(1.0, 8.0);
   plan.deferred_sync = plan.zero > 1 && *rc::gen::arbitrary<bool>();

@@ -49,6 +49,7 @@ struct Stack {
   // Times.
   machine::AttentionKernel kernel = machine::AttentionKernel::kFlash1;  // where attention keeps its scores on chip
   double traffic = 1;        // of norms, activations, layouts: bytes, in units of those that layer.h counts
+  bool eager = false;        // RMSNorms and rotations are chains of operators, one after the other through memory
   double loss_bytes = 0;     // of the loss's traffic for each 16-bit logit; 0: what the system's calibration says
   double host = 1;           // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
   double contention = 0;     // seconds that computation loses for each second of communication beside it

@@ -1,0 +1,16 @@
+// What software that runs operator by operator does of norms and rotations, beside what a fused kernel would.
+#pragma once
+
+#include "orrery/engines/cluster/layer/layer.h"
+
+namespace orrery::cluster {
+
+// Bytes of a layer's microbatch on a rank.
+struct EagerNorms {
+  double forward_bytes = 0, backward_bytes = 0;
+  double norms_bytes = 0;  // of `forward_bytes`, what is done again where norms are
+};
+
+EagerNorms eager_norms(const LayerContext& context, const LayerKind& kind);
+
+}  // namespace orrery::cluster
