@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "orrery/base/numbers/factor.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -44,13 +46,49 @@ bool takes(const LayerQuestion& maker, const LayerQuestion& taker) {
          (of_norm && taker.name == "FF1");
 }
 
-bool stays_out(const LayerQuestion& question, const char* name) {
-  const int exchange = exchange_level(*question.chip);
-  const int s = question.einsum.dataspace_index(name);
-  return std::any_of(
+// Whether a chip's constraints let a dataspace be handed on in a storage: it may be kept there, need not be further out
+// but in the outermost storage, and only columns need to be spread over the fan-outs outside.
+bool may_hand_on(const LayerQuestion& question, int level, const char* name) {
+  const machine::Chip& chip = *question.chip;
+  const int s = question.einsum.dataspace_index(name), columns = question.einsum.dimension_index("L");
+  const int outermost = static_cast<int>(chip.storages.size()) - 1;
+  using Kind = nest::Constraint::Kind;
+  return std::none_of(
       question.space.constraints.begin(), question.space.constraints.end(), [&](const nest::Constraint& one) {
-        return one.kind == nest::Constraint::Kind::kKeep && one.level == exchange && one.dataspace == s && !one.keep;
+        if (one.kind == Kind::kKeep && one.dataspace == s)
+          return one.level == level ? !one.keep : one.keep && one.level > level && one.level < outermost;
+        if (one.kind != Kind::kFactor || !one.spatial || one.level <= level ||
+            chip.fanout_x(one.level) * chip.fanout_y(one.level) == 1)
+          return false;
+        const bool one_only = one.value == 1 && one.comparison != nest::Comparison::kAtLeast;
+        const bool several = one.value > 1 && one.comparison != nest::Comparison::kAtMost;
+        return one.dimension == columns ? one_only : several;
       });
+}
+
+// Whether the ways from the outermost storage to one inside have the same fan-outs.
+bool same_way_in(const machine::Chip& a, std::size_t level_of_a, const machine::Chip& b, std::size_t level_of_b) {
+  const machine::Storage &one = a.storages[level_of_a], &other = b.storages[level_of_b];
+  if (one.mesh_x != other.mesh_x || one.mesh_y != other.mesh_y) return false;
+  if (one.instances == 1) return true;
+  if (a.storages.size() - level_of_a != b.storages.size() - level_of_b) return false;
+  for (std::size_t l = level_of_a, m = level_of_b; l < a.storages.size(); ++l, ++m)
+    if (a.storages[l].mesh_x != b.storages[m].mesh_x || a.storages[l].mesh_y != b.storages[m].mesh_y) return false;
+  return true;
+}
+
+std::vector<std::string> levels_between(const LayerQuestion& maker, const LayerQuestion& taker) {
+  std::vector<std::string> out;
+  const machine::Chip &chip = *maker.chip, &other = *taker.chip;
+  for (std::size_t l = chip.storages.size() - 1; l-- > 0;) {
+    if (chip.storages[l].pass_through) continue;
+    const int same = other.storage_index(chip.storages[l].name);
+    if (same < 0 || same + 1 >= static_cast<int>(other.storages.size())) continue;
+    if (same_way_in(chip, l, other, static_cast<std::size_t>(same)) &&
+        may_hand_on(maker, static_cast<int>(l), "Outputs") && may_hand_on(taker, same, "Inputs"))
+      out.push_back(chip.storages[l].name);
+  }
+  return out;
 }
 
 }  // namespace
@@ -86,32 +124,48 @@ Chain chain_of(const std::vector<LayerQuestion>& questions) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     chain[i].makes = chain[i].question.name;
     if (i > 0 && chain[i - 1].hands_on) chain[i].takes = chain[i - 1].makes;
+    if (chain[i].hands_on) chain[i].levels = levels_between(chain[i].question, chain[i + 1].question);
   }
   out.length = chain.size();
   return out;
 }
 
-int exchange_level(const machine::Chip& chip) {
-  for (int l = static_cast<int>(chip.storages.size()) - 2; l >= 0; --l) {
-    const machine::Storage& storage = chip.storages[static_cast<std::size_t>(l)];
-    if (storage.instances > 1) return -1;
-    if (!storage.pass_through) return l;
-  }
-  return -1;
+bool may_group(const Chain& chain, std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i)
+    if (chain[i].levels.empty()) return false;
+  return true;
 }
 
-bool may_group(const Chain& chain, std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i <= last; ++i) {
-    const machine::Chip& chip = *chain[i].question.chip;
-    const machine::Chip& other = *chain[first].question.chip;
-    const int level = exchange_level(chip), same = exchange_level(other);
-    if (level < 0 || same < 0 ||
-        chip.storages[static_cast<std::size_t>(level)].name != other.storages[static_cast<std::size_t>(same)].name)
-      return false;
-    if (i > first && stays_out(chain[i].question, "Inputs")) return false;
-    if (i < last && (!chain[i].hands_on || stays_out(chain[i].question, "Outputs"))) return false;
+std::vector<std::vector<std::string>> ways_to_hand_on(const Chain& chain, std::size_t first, std::size_t last) {
+  std::vector<std::vector<std::string>> out(1);
+  for (std::size_t i = first; i < last; ++i) {
+    std::vector<std::vector<std::string>> longer;
+    for (const std::vector<std::string>& way : out)
+      for (const std::string& storage : chain[i].levels) {
+        longer.push_back(way);
+        longer.back().push_back(storage);
+      }
+    out = std::move(longer);
   }
-  return true;
+  return out;
+}
+
+std::vector<base::Count> spread_of(const machine::Chip& chip, std::size_t level, base::Count columns) {
+  std::vector<base::Count> out(chip.storages.size(), 1);
+  for (std::size_t l = chip.storages.size(); l-- > level + 1;) {
+    const int at = static_cast<int>(l);
+    const base::Count widest = std::max(chip.fanout_x(at), chip.fanout_y(at));
+    for (const base::Count divisor : base::divisors(columns))
+      if (divisor <= widest) out[l] = divisor;
+    columns /= out[l];
+  }
+  return out;
+}
+
+base::Count spread_over(const machine::Chip& chip, std::size_t level, base::Count columns) {
+  base::Count over = 1;
+  for (const base::Count factor : spread_of(chip, level, columns)) over *= factor;
+  return over;
 }
 
 base::Count bound_of(const LayerQuestion& question, const char* dimension) {

@@ -17,6 +17,7 @@ struct ChainLink {
   bool also_out = false;   // what it makes is read later, too: it goes out besides
   std::string takes;       // tensor that the one before makes; empty: it takes nothing of a neighbour
   std::string makes;
+  std::vector<std::string> levels;  // storages in which what it makes may be handed on, outermost first
   // What in the exchange level is the tile of another operator, and what lasts there from turn to turn: bits of
   // dataspaces. Of the parts of an online softmax (online_softmax.h).
   std::uint32_t in_place = 0, lasts = 0;
@@ -35,12 +36,20 @@ struct Chain {
 // last.
 Chain chain_of(const std::vector<LayerQuestion>& questions);
 
-// The storage in which einsums may hand tensors on: the outermost one inside the outermost, if it stands outside of all
-// fan-outs; else -1.
-int exchange_level(const machine::Chip& chip);
-
-// Whether the chips of the links from `first` to `last` allow what they hand on to stay in their common exchange level.
+// Whether what each of the links from `first` to before `last` makes may stay on the chip.
 bool may_group(const Chain& chain, std::size_t first, std::size_t last);
+
+// All ways to hand on what the links from `first` to before `last` make: a storage for each.
+std::vector<std::vector<std::string>> ways_to_hand_on(const Chain& chain, std::size_t first, std::size_t last);
+
+// How columns are spread over the fan-outs outside a storage: of each fan-out, in the order of Chip::storages, how many
+// of its instances have columns of their own. The outermost one comes first: it takes the largest divisor of what is
+// left that one side of it has room for. Only columns are spread there, so that each instance makes and takes the same
+// ones in all operators.
+std::vector<base::Count> spread_of(const machine::Chip& chip, std::size_t level, base::Count columns);
+
+// The instances of a storage that have columns of their own.
+base::Count spread_over(const machine::Chip& chip, std::size_t level, base::Count columns);
 
 // The size of a dimension; 0: there is none of that name.
 base::Count bound_of(const LayerQuestion& question, const char* dimension);

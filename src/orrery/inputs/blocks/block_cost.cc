@@ -18,28 +18,81 @@ std::pair<std::size_t, std::size_t> stage_of(const Group& group, std::size_t par
   return {*(behind - 1), behind == group.stages.end() ? group.parts.size() : *behind};
 }
 
-// Words in the exchange level that earlier parts made and later ones take while part `now` works, which does neither.
-Count handed_past(const Chain& chain, const Group& group, std::size_t now, std::size_t level) {
+const std::string& name_of(const Chain& chain, const GroupPart& part, std::size_t level) {
+  return chain[part.place].question.chip->storages[level].name;
+}
+
+// Words in a storage that earlier parts made and later ones take while part `now` works, which does neither.
+Count handed_past(const Chain& chain, const Group& group, std::size_t now, const std::string& storage) {
   Count words = 0;
   const auto [begin, behind] = stage_of(group, now);
-  for (std::size_t maker = begin; maker < now; ++maker) {
-    const ChainLink& link = chain[group.parts[maker].place];
-    if (!group.parts[maker].hands_on || link.in_place != 0 || link.makes == chain[group.parts[now].place].takes)
+  for (std::size_t p = begin; p < now; ++p) {
+    const GroupPart& maker = group.parts[p];
+    const ChainLink& link = chain[maker.place];
+    if (!maker.hands_on || name_of(chain, maker, *maker.hands_on) != storage || link.in_place != 0 ||
+        link.makes == chain[group.parts[now].place].takes)
       continue;
     for (std::size_t taker = now + 1; taker < behind; ++taker) {
       if (!group.parts[taker].takes || chain[group.parts[taker].place].takes != link.makes) continue;
       const auto made = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
-      words += group.parts[maker].cost.storages[level].dataspaces[made].tile_words;
+      words += maker.cost.storages[*maker.hands_on].dataspaces[made].tile_words;
       break;
     }
   }
   return words;
 }
 
+// How columns are spread over the fan-outs outside a storage, outside in: how many instances, and along X or not.
+std::vector<std::pair<Count, bool>> columns_spread(const Chain& chain, const GroupPart& part, std::size_t level) {
+  const int columns = chain[part.place].question.einsum.dimension_index("L");
+  std::vector<std::pair<Count, bool>> out;
+  for (std::size_t l = part.mapping.levels.size(); l-- > level + 1;) {
+    const nest::LevelMapping& one = part.mapping.levels[l];
+    const Count factor = one.spatial[static_cast<std::size_t>(columns)];
+    const auto at = std::find(one.spatial_order.begin(), one.spatial_order.end(), columns) - one.spatial_order.begin();
+    if (factor > 1) out.emplace_back(factor, at < one.split);
+  }
+  return out;
+}
+
+// What does not go outside the storage in which it is handed on.
+std::vector<std::pair<std::size_t, const char*>> stays_inside(const GroupPart& part) {
+  std::vector<std::pair<std::size_t, const char*>> out;
+  if (part.takes) out.emplace_back(*part.takes, "Inputs");
+  if (part.hands_on && !part.leaves) out.emplace_back(*part.hands_on, "Outputs");
+  return out;
+}
+
 }  // namespace
 
 Count columns_of(const GroupPart& part, const Turns& turns) {
   return part.streams ? turns.all() : turns.columns;
+}
+
+Count turns_over(const Chain& chain, const GroupPart& part, const Turns& turns, int dimension) {
+  if (dimension == part.keys) return turns.keys;
+  const int columns = chain[part.place].question.einsum.dimension_index("L");
+  return dimension == columns ? columns_of(part, turns) : 1;
+}
+
+Group plain_group(const Chain& chain, std::size_t first, std::size_t last, Count columns,
+                  const std::vector<std::string>& storages) {
+  Group group;
+  group.turns.columns = columns;
+  for (std::size_t i = first; i <= last; ++i) {
+    const machine::Chip& chip = *chain[i].question.chip;
+    GroupPart part;
+    part.place = i;
+    if (i > first) part.takes = static_cast<std::size_t>(chip.storage_index(storages[i - first - 1]));
+    if (i < last) part.hands_on = static_cast<std::size_t>(chip.storage_index(storages[i - first]));
+    part.leaves = i == last || chain[i].also_out;
+    group.parts.push_back(std::move(part));
+  }
+  return group;
+}
+
+std::size_t innermost_exchange(const GroupPart& part) {
+  return std::min(part.takes.value_or(part.hands_on.value_or(0)), part.hands_on.value_or(part.takes.value_or(0)));
 }
 
 void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
@@ -52,23 +105,27 @@ void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
   };
   if (part.keys >= 0) go_over(part.keys, turns.keys);
   go_over(question.einsum.dimension_index("L"), columns_of(part, turns));
-  const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
-  for (const auto& [inside, name] :
-       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
+  for (const auto& [inside, name] : stays_inside(part)) {
     const int s = question.einsum.dataspace_index(name);
-    for (std::size_t l = exchange + 1; l < part.mapping.levels.size() && inside; ++l)
-      part.mapping.levels[l].keep &= ~(1U << s);
+    for (std::size_t l = inside + 1; l < part.mapping.levels.size(); ++l) part.mapping.levels[l].keep &= ~(1U << s);
+  }
+  // Columns go to X where that has room, in every operator of the group.
+  const int columns = question.einsum.dimension_index("L");
+  for (std::size_t l = innermost_exchange(part) + 1; l < part.mapping.levels.size(); ++l) {
+    nest::LevelMapping& level = part.mapping.levels[l];
+    const Count factor = level.spatial[static_cast<std::size_t>(columns)];
+    if (factor == 1) continue;
+    std::erase(level.spatial_order, columns);
+    level.spatial_order.insert(level.spatial_order.begin(), columns);
+    level.split = factor <= question.chip->fanout_x(static_cast<int>(l)) ? 1 : 0;
   }
 }
 
 bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model) {
   const LayerQuestion& question = chain[part.place].question;
   nest::Mapspace space = question.space;
-  const int exchange = exchange_level(*question.chip);
-  for (const auto& [wanted, name] :
-       {std::pair{part.takes, "Inputs"}, std::pair{part.hands_on && !part.leaves, "Outputs"}}) {
-    if (!wanted) continue;
-    const int s = question.einsum.dataspace_index(name);
+  for (const auto& [inside, name] : stays_inside(part)) {
+    const int s = question.einsum.dataspace_index(name), exchange = static_cast<int>(inside);
     std::erase_if(space.constraints, [&](const nest::Constraint& one) {
       return one.kind == nest::Constraint::Kind::kKeep && one.level > exchange && one.dataspace == s;
     });
@@ -83,7 +140,7 @@ bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model)
 std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Turns& turns, std::size_t level) {
   const ChainLink& link = chain[part.place];
   const workload::Einsum& einsum = link.question.einsum;
-  const bool exchanges = static_cast<int>(level) == exchange_level(*link.question.chip);
+  const bool exchanges = part.hands_on == level;  // what is in place is so where it is taken, too
   Count lasting = 0, passing = 0;
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
     const nest::DataspaceCost& one = part.cost.storages[level].dataspaces[s];
@@ -102,15 +159,15 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
 
 namespace {
 
-// Words in the exchange level of what a part hands to, or takes from, another stage.
-Count passing_on(const Chain& chain, const Group& group, std::size_t now) {
+// Words in a storage of what a part hands to, or takes from, another stage there.
+Count passing_on(const Chain& chain, const Group& group, std::size_t now, std::size_t level) {
   const GroupPart& part = group.parts[now];
   const workload::Einsum& einsum = chain[part.place].question.einsum;
-  const auto level = static_cast<std::size_t>(exchange_level(*chain[part.place].question.chip));
   const auto [begin, behind] = stage_of(group, now);
   Count words = 0;
-  for (const auto& [passes, name] : {std::pair{now == begin && now > 0, "Inputs"},
-                                     std::pair{now + 1 == behind && behind < group.parts.size(), "Outputs"}})
+  for (const auto& [passes, name] :
+       {std::pair{now == begin && now > 0 && part.takes == level, "Inputs"},
+        std::pair{now + 1 == behind && behind < group.parts.size() && part.hands_on == level, "Outputs"}})
     if (passes)
       words += part.cost.storages[level].dataspaces[static_cast<std::size_t>(einsum.dataspace_index(name))].tile_words;
   return words;
@@ -128,12 +185,10 @@ Count beside_stage(const Chain& chain, const Group& group, std::size_t now, cons
       const int level = chip.storage_index(storage);
       if (level < 0) continue;
       const auto l = static_cast<std::size_t>(level);
-      Count words = kept(chain, group.parts[p], group.turns, l).second;
-      if (level == exchange_level(chip)) {
-        const Count passes = passing_on(chain, group, p);
-        words += handed_past(chain, group, p, l) - passes;
-        if (p != now) between += passes;
-      }
+      const Count passes = passing_on(chain, group, p, l);
+      const Count words =
+          kept(chain, group.parts[p], group.turns, l).second + handed_past(chain, group, p, storage) - passes;
+      if (p != now) between += passes;
       Count& thread = most[s % group.threads];
       thread = std::max(thread, words);
     }
@@ -145,7 +200,30 @@ Count beside_stage(const Chain& chain, const Group& group, std::size_t now, cons
 
 }  // namespace
 
+bool hands_on_whole(const Chain& chain, const Group& group) {
+  for (const GroupPart& part : group.parts) {
+    const ChainLink& link = chain[part.place];
+    const workload::Einsum& einsum = link.question.einsum;
+    const std::size_t levels = part.mapping.levels.size();
+    for (std::size_t l = innermost_exchange(part) + 1; l < levels && (part.takes || part.hands_on); ++l)
+      for (int d = 0; d < static_cast<int>(einsum.dimensions.size()); ++d) {
+        const auto at = static_cast<std::size_t>(d);
+        const Count turns = l + 1 == levels ? turns_over(chain, part, group.turns, d) : 1;
+        if (part.mapping.levels[l].temporal[at] != turns ||
+            (part.mapping.levels[l].spatial[at] > 1 && d != einsum.dimension_index("L")))
+          return false;
+      }
+    for (const GroupPart& maker : group.parts)
+      if (&maker != &part && part.takes && maker.hands_on && chain[maker.place].makes == link.takes &&
+          (name_of(chain, maker, *maker.hands_on) != name_of(chain, part, *part.takes) ||
+           columns_spread(chain, maker, *maker.hands_on) != columns_spread(chain, part, *part.takes)))
+        return false;
+  }
+  return true;
+}
+
 bool fits(const Chain& chain, Group& group) {
+  if (!hands_on_whole(chain, group)) return false;
   for (std::size_t now = 0; now < group.parts.size(); ++now) {
     GroupPart& part = group.parts[now];
     const machine::Chip& chip = *chain[part.place].question.chip;
@@ -157,7 +235,7 @@ bool fits(const Chain& chain, Group& group) {
         if (&other != &part && same >= 0)
           part.beside[l] += kept(chain, other, group.turns, static_cast<std::size_t>(same)).first;
       }
-      if (static_cast<int>(l) == exchange_level(chip)) part.beside[l] += handed_past(chain, group, now, l);
+      part.beside[l] += handed_past(chain, group, now, chip.storages[l].name);
       if (group.stages.size() > 1) part.beside[l] += beside_stage(chain, group, now, chip.storages[l].name);
       const auto [lasting, passing] = kept(chain, part, group.turns, l);
       const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));

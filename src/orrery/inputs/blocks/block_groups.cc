@@ -26,7 +26,7 @@ using base::Count;
 using Kind = nest::Constraint::Kind;
 
 constexpr std::size_t kLongestGroup = 4;
-// How a turn is mapped: with one over `share` of the exchange level, or of all storages up to it (`everywhere`, for
+// How a turn is mapped: with one over `share` of where it hands on, or of all storages up to there (`everywhere`, for
 // operators that run side by side), so that those that take turns have room beside each other; `free`: what would last
 // from turn to turn does not lie in the innermost storage, which often holds one word.
 struct TurnRoom {
@@ -53,7 +53,7 @@ double figure(fused::Goal goal, double energy, double cycles) {
 // One turn of an operator in a group.
 struct Ask {
   std::size_t place = 0;
-  bool takes = false, hands_on = false;
+  std::optional<std::size_t> takes, hands_on;
   Count columns = 1, keys = 1, share = 1;
   bool everywhere = false;
   std::uint32_t not_innermost = 0;  // bits of dataspaces
@@ -85,17 +85,13 @@ class Questions {
     if (how.goal == fused::Goal::kDelay) return;
     const bool leaks = !how.overlap;
     for (std::size_t i = 0; i < chain.length; ++i) {
-      const LayerQuestion& one = chain[i].question;
-      const bool takes = how.fuse && i > 0 && may_group(chain, i - 1, i) && weighs_inside(one, "Inputs");
-      const bool hands_on =
-          how.fuse && i + 1 < chain.length && may_group(chain, i, i + 1) && weighs_inside(one, "Outputs");
-      least_energy(i, false, false, leaks);
-      if (takes) least_energy(i, true, false, leaks);
-      if (hands_on) least_energy(i, false, true, leaks);
-      if (takes && hands_on) least_energy(i, true, true, leaks);
+      const bool takes = how.fuse && i > 0, hands_on = how.fuse && i + 1 < chain.length;
+      bound(i, takes ? places_in(i, chain[i - 1].levels) : Places(),
+            hands_on ? places_in(i, chain[i].levels) : Places(), leaks);
     }
     for (std::size_t i = chain.length; i < chain.links.size(); ++i)
-      if (chain[i].one_sweep_of) least_energy(i, true, true, leaks);
+      if (const auto& of = chain[i].one_sweep_of)
+        bound(i, places_in(i, chain[*of - 1].levels), places_in(i, chain[*of].levels), leaks);
   }
   // Those that the answer needs, and its bound.
   std::size_t needed() const { return chain_.length + bounds_.size(); }
@@ -104,18 +100,28 @@ class Questions {
   std::vector<LeastOf> least(const std::vector<MappedLayer>& mapped) const {
     std::vector<LeastOf> out(chain_.length);
     for (std::size_t i = 0; i < chain_.length; ++i) out[i].figure = mapped[i].optimum.certificate.lower_bound;
-    for (const Bound& bound : bounds_) {
-      const nest::Optimum& found = mapped[bound.index].optimum;
-      const double energy = found.infeasible ? std::numeric_limits<double>::infinity() : found.certificate.lower_bound;
-      if (const auto& of = chain_[bound.place].one_sweep_of) {
-        out[*of].one_sweep = energy;
-        continue;
-      }
-      for (const bool takes : {false, true})
-        for (const bool hands_on : {false, true}) {
-          double& least = out[bound.place].energy[takes][hands_on];
-          if (takes >= bound.takes && hands_on >= bound.hands_on) least = std::max(least, energy);
-        }
+    std::map<std::pair<std::size_t, std::pair<Place, Place>>, double> found;
+    for (const Bound& one : bounds_) {
+      const nest::Optimum& optimum = mapped[one.index].optimum;
+      found[{one.place, {one.takes, one.hands_on}}] =
+          optimum.infeasible ? std::numeric_limits<double>::infinity() : optimum.certificate.lower_bound;
+    }
+    for (const Combination& one : combinations_) {
+      const LayerQuestion& question = chain_[one.place].question;
+      double energy = 0;
+      for (const Place takes : {Place(), one.takes})
+        for (const Place hands_on : {Place(), one.hands_on})
+          if (const auto at = found.find({one.place, {takes, hands_on}}); at != found.end())
+            energy = std::max(energy, at->second);
+      if (one.takes) energy -= moving_pj(question, *one.takes, question.einsum.dataspace_index("Inputs"));
+      if (one.hands_on && !chain_[one.place].also_out)
+        energy -= moving_pj(question, *one.hands_on, question.einsum.dataspace_index("Outputs"));
+      const auto& sweeps = chain_[one.place].one_sweep_of;
+      if (sweeps && !(one.takes && one.hands_on)) continue;
+      double& least =
+          sweeps ? out[*sweeps].one_sweep : out[one.place].energy[one.takes.has_value()][one.hands_on.has_value()];
+      energy = std::max(energy, kNothing);
+      least = least > 0 ? std::min(least, energy) : energy;
     }
     return out;
   }
@@ -136,67 +142,113 @@ class Questions {
     const auto columns = static_cast<std::size_t>(question.einsum.dimension_index("L"));
     question.einsum.dimensions[columns].bound /= ask.columns;
     if (part.keys >= 0) question.einsum.dimensions[static_cast<std::size_t>(part.keys)].bound /= ask.keys;
-    const auto usable = question.chip->usable_words(exchange_level(*question.chip));
-    Count words = 0;
-    if (ask.takes) words += words_of(question, question.einsum.dataspace_index("Inputs"));
-    if (ask.hands_on) words += words_of(question, question.einsum.dataspace_index("Outputs"));
-    if (usable && words > *usable / room.share) return std::nullopt;
+    for (const auto& [level, name] : {std::pair{ask.takes, "Inputs"}, std::pair{ask.hands_on, "Outputs"}}) {
+      if (!level) continue;
+      const auto usable = question.chip->usable_words(static_cast<int>(*level));
+      const Count over = spread_over(*question.chip, *level, bound_of(question, "L"));
+      Count words = words_of(question, question.einsum.dataspace_index(name));
+      if (ask.takes == ask.hands_on && name[0] == 'I')
+        words += words_of(question, question.einsum.dataspace_index("Outputs"));
+      if (usable && words / over > *usable / room.share) return std::nullopt;
+    }
     at->second = all_.size();
     all_.push_back(turn_of(std::move(question), ask));
     return at->second;
   }
 
  private:
-  void least_energy(std::size_t place, bool takes, bool hands_on, bool leaks) {
-    bounds_.push_back({place, all_.size(), takes, hands_on});
-    LayerQuestion question = chain_[place].question;
+  using Place = std::optional<std::size_t>;  // a storage; nothing: outside
+  using Places = std::vector<Place>;
+  struct Combination {
+    std::size_t place = 0;  // in the chain
+    Place takes, hands_on;
+  };
+  struct Bound : Combination {
+    std::size_t index = 0;  // in all()
+  };
+
+  Places places_in(std::size_t link, const std::vector<std::string>& storages) const {
+    Places out;
+    for (const std::string& storage : storages)
+      out.emplace_back(static_cast<std::size_t>(chain_[link].question.chip->storage_index(storage)));
+    return out;
+  }
+
+  // The least energies that bound a link which takes and hands on in each of these storages, or outside.
+  void bound(std::size_t link, Places takes, Places hands_on, bool leaks) {
+    takes.insert(takes.begin(), Place());
+    hands_on.insert(hands_on.begin(), Place());
+    const LayerQuestion& one = chain_[link].question;
+    for (const Place& in : takes)
+      for (const Place& out : hands_on) {
+        combinations_.push_back({link, in, out});
+        if ((!in || weighs_inside(one, *in, "Inputs")) && (!out || weighs_inside(one, *out, "Outputs")))
+          least_energy(combinations_.back(), leaks);
+      }
+  }
+
+  void least_energy(const Combination& of, bool leaks) {
+    bounds_.push_back({of, all_.size()});
+    LayerQuestion question = chain_[of.place].question;
     question.objective = {nest::Metric::kEnergy};
-    keep_inside(question, takes, hands_on);
+    keep_inside(question, of.takes, of.hands_on);
     if (!leaks) question.chip = without_leakage(question.chip);
     all_.push_back(std::move(question));
   }
 
-  static void keep(LayerQuestion& question, int level, int dataspace, bool kept) {
+  static void keep(LayerQuestion& question, std::size_t level, int dataspace, bool kept) {
     nest::Constraint one;
     one.kind = Kind::kKeep;
-    one.level = level;
+    one.level = static_cast<int>(level);
     one.dataspace = dataspace;
     one.keep = kept;
     one.text = "map --fuse";
     question.space.constraints.push_back(std::move(one));
   }
 
-  static void keep_inside(LayerQuestion& question, bool takes, bool hands_on) {
-    const int exchange = exchange_level(*question.chip);
-    if (takes) keep(question, exchange, question.einsum.dataspace_index("Inputs"), true);
-    if (hands_on) keep(question, exchange, question.einsum.dataspace_index("Outputs"), true);
+  static void keep_inside(LayerQuestion& question, const Place& takes, const Place& hands_on) {
+    if (takes) keep(question, *takes, question.einsum.dataspace_index("Inputs"), true);
+    if (hands_on) keep(question, *hands_on, question.einsum.dataspace_index("Outputs"), true);
   }
 
+  static void fix(LayerQuestion& question, std::size_t level, int dimension, bool spatial, Count value) {
+    nest::Constraint one;
+    one.kind = Kind::kFactor;
+    one.level = static_cast<int>(level);
+    one.dimension = dimension;
+    one.spatial = spatial;
+    one.value = value;
+    one.text = "map --fuse";
+    question.space.constraints.push_back(std::move(one));
+  }
+
+  // All loops over time inside what a turn hands on, and nothing but its columns spread outside.
   LayerQuestion turn_of(LayerQuestion question, const Ask& ask) {
     question.objective = {metric_};
-    const int exchange = exchange_level(*question.chip);
-    for (int l = exchange + 1; l < static_cast<int>(question.chip->storages.size()); ++l) {
-      if (question.chip->storages[static_cast<std::size_t>(l)].pass_through) continue;
+    const machine::Chip& chip = *question.chip;
+    const std::size_t exchange =
+        std::min(ask.takes.value_or(chip.storages.size()), ask.hands_on.value_or(chip.storages.size()));
+    const std::vector<Count> spread = spread_of(chip, exchange, bound_of(question, "L"));
+    const int columns = question.einsum.dimension_index("L");
+    for (std::size_t l = exchange + 1; l < chip.storages.size(); ++l) {
+      const int at = static_cast<int>(l);
+      const bool fans_out = chip.fanout_x(at) * chip.fanout_y(at) > 1;
       for (int d = 0; d < static_cast<int>(question.einsum.dimensions.size()); ++d) {
-        nest::Constraint once;
-        once.kind = Kind::kFactor;
-        once.level = l;
-        once.dimension = d;
-        once.text = "map --fuse";
-        question.space.constraints.push_back(std::move(once));
+        if (!chip.storages[l].pass_through) fix(question, l, d, false, 1);
+        if (fans_out) fix(question, l, d, true, d == columns ? spread[l] : 1);
       }
     }
     keep_inside(question, ask.takes, ask.hands_on);
-    int innermost = 0;
-    while (question.chip->storages[static_cast<std::size_t>(innermost)].pass_through) ++innermost;
+    std::size_t innermost = 0;
+    while (chip.storages[innermost].pass_through) ++innermost;
     for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()) && innermost < exchange; ++s)
       if ((ask.not_innermost >> s & 1U) != 0) keep(question, innermost, s, false);
-    if (ask.share > 1) question.chip = smaller(question.chip, exchange, ask);
+    if (ask.share > 1) question.chip = smaller(question.chip, ask);
     return question;
   }
 
   std::shared_ptr<const machine::Chip> without_leakage(const std::shared_ptr<const machine::Chip>& chip) {
-    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), 0}];
+    std::shared_ptr<const machine::Chip>& made = leakless_[chip.get()];
     if (!made) {
       machine::Chip less = *chip;
       less.compute.leak_pj_per_cycle = 0;
@@ -206,55 +258,62 @@ class Questions {
     return made;
   }
 
-  std::shared_ptr<const machine::Chip> smaller(const std::shared_ptr<const machine::Chip>& chip, int level,
-                                               const Ask& ask) {
-    std::shared_ptr<const machine::Chip>& made = chips_[{chip.get(), ask.everywhere ? -ask.share : ask.share}];
+  // With one over a share of where a turn hands on, or of all storages up to there.
+  std::shared_ptr<const machine::Chip> smaller(const std::shared_ptr<const machine::Chip>& chip, const Ask& ask) {
+    std::vector<std::size_t> levels;
+    for (std::size_t l = 0; l < chip->storages.size(); ++l)
+      if (ask.takes == l || ask.hands_on == l || (ask.everywhere && (ask.takes > l || ask.hands_on > l)))
+        levels.push_back(l);
+    std::shared_ptr<const machine::Chip>& made = smaller_[{chip.get(), ask.share, levels}];
     if (!made) {
       machine::Chip less = *chip;
-      for (int l = ask.everywhere ? 0 : level; l <= level; ++l) {
-        std::optional<Count>& words = less.storages[static_cast<std::size_t>(l)].capacity_words;
-        if (words) words = std::max<Count>(1, *words / ask.share);
-      }
+      for (const std::size_t l : levels)
+        if (std::optional<Count>& words = less.storages[l].capacity_words)
+          words = std::max<Count>(1, *words / ask.share);
       made = std::make_shared<const machine::Chip>(std::move(less));
     }
     return made;
   }
 
-  struct Bound {
-    std::size_t place = 0, index = 0;  // in the chain, in all()
-    bool takes = false, hands_on = false;
-  };
+  // Energy that a bound says at least: above 0, so that it counts as known.
+  static constexpr double kNothing = std::numeric_limits<double>::min();
 
   const Chain& chain_;
   const nest::Metric metric_;
   std::vector<LayerQuestion> all_;
+  std::vector<Combination> combinations_;  // that groups may have
   std::vector<Bound> bounds_;
   std::map<Ask, std::optional<std::size_t>> places_;
-  std::map<std::pair<const machine::Chip*, Count>, std::shared_ptr<const machine::Chip>> chips_;
+  std::map<const machine::Chip*, std::shared_ptr<const machine::Chip>> leakless_;
+  std::map<std::tuple<const machine::Chip*, Count, std::vector<std::size_t>>, std::shared_ptr<const machine::Chip>>
+      smaller_;
 };
 
-// Numbers of tiles to try: the whole, if the matrices beside each other have room, and the least with which they take
-// a half and a sixteenth of the exchange level.
-std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, const GroupOptions& how) {
-  double beside = 0, room = 0;
-  for (std::size_t i = first; i <= last; ++i) {
-    const LayerQuestion& question = chain[i].question;
-    double words = 0;
-    if (i > first) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Inputs")));
-    if (i < last) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Outputs")));
-    beside = std::max(beside, words);
-    const auto usable = question.chip->usable_words(exchange_level(*question.chip));
-    const double here = usable ? static_cast<double>(*usable) : 2 * beside;
-    room = i == first ? here : std::min(room, here);
-  }
+// Numbers of tiles to try where all is handed on in one storage: the whole, if the matrices beside each other have
+// room, and the least with which they take a half and a sixteenth of it.
+std::vector<Count> tiles_of(const Chain& chain, std::size_t first, std::size_t last, const std::string& storage,
+                            const GroupOptions& how) {
+  const Count columns = bound_of(chain[first].question, "L");
+  const auto fit = [&](Count turns, double part) {
+    for (std::size_t i = first; i <= last; ++i) {
+      const LayerQuestion& question = chain[i].question;
+      const int level = question.chip->storage_index(storage);
+      const auto usable = question.chip->usable_words(level);
+      if (!usable) continue;
+      double words = 0;
+      if (i > first) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Inputs")));
+      if (i < last) words += static_cast<double>(words_of(question, question.einsum.dataspace_index("Outputs")));
+      const Count over = spread_over(*question.chip, static_cast<std::size_t>(level), columns / turns);
+      if (words / static_cast<double>(turns * over) > static_cast<double>(*usable) / part) return false;
+    }
+    return true;
+  };
   std::vector<Count> out;
-  if (beside <= room) out.push_back(1);
+  if (fit(1, 1)) out.push_back(1);
   if (!how.tiles) return out;
-  const LayerQuestion& any = chain[first].question;
-  const Count columns = any.einsum.dimensions[static_cast<std::size_t>(any.einsum.dimension_index("L"))].bound;
   for (const double part : {2.0, 16.0})
     for (const Count c : base::divisors(columns))
-      if (c > 1 && beside / static_cast<double>(c) <= room / part) {
+      if (c > 1 && fit(c, part)) {
         if (out.empty() || out.back() != c) out.push_back(c);
         break;
       }
@@ -277,28 +336,32 @@ std::vector<Choice> planned(Chain& chain, const GroupOptions& how) {
         out.push_back({first - 1, first + 2, std::move(group)});
     for (std::size_t last = first + 1; last < chain.length && last < first + kLongestGroup; ++last) {
       if (!may_group(chain, first, last)) break;
-      for (const Count c : tiles_of(chain, first, last, how)) {
-        Choice one{first, last + 1, {}};
-        one.group.turns.columns = c;
-        for (std::size_t i = first; i <= last; ++i) {
-          GroupPart part;
-          part.place = i;
-          part.takes = i > first;
-          part.hands_on = i < last;
-          part.leaves = i == last || chain[i].also_out;
-          one.group.parts.push_back(std::move(part));
-        }
-        out.push_back(std::move(one));
+      for (const std::vector<std::string>& way : ways_to_hand_on(chain, first, last)) {
+        std::vector<Count> tiles;
+        for (const std::string& storage : way)
+          for (const Count c : tiles_of(chain, first, last, storage, how)) tiles.push_back(c);
+        std::sort(tiles.begin(), tiles.end());
+        tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+        for (const Count c : tiles) out.push_back({first, last + 1, plain_group(chain, first, last, c, way)});
       }
     }
   }
   return out;
 }
 
+// Where a choice hands on what a link makes; empty: outside.
+std::string handed_on_in(const Chain& chain, const Choice& choice, std::size_t place) {
+  for (const GroupPart& part : choice.group.parts)
+    if ((part.place == place || chain[part.place].one_sweep_of == place) && place + 1 < choice.behind && part.hands_on)
+      return chain[part.place].question.chip->storages[*part.hands_on].name;
+  return "";
+}
+
 // Whether a choice does what is demanded of the matrices that its operators make.
 bool is_wanted(const GroupedChain& of, const Choice& choice, const GroupOptions& how) {
   for (const HandedOn& one : how.handed_on)
-    if (one.place >= choice.first && one.place < choice.behind && one.inside != (one.place + 1 < choice.behind))
+    if (one.place >= choice.first && one.place < choice.behind &&
+        handed_on_in(of.chain, choice, one.place) != one.storage)
       return false;
   if (how.softmax != Softmax::kOnline || choice.group.online) return true;
   for (std::size_t i = choice.first; i < choice.behind; ++i)

@@ -1,8 +1,9 @@
 // Which operators of a chain run as one group, whose results stay on the chip, and in how many tiles of columns.
 //
 // A group's parts are priced and have room as block_cost.h says. Each is mapped as `map` maps it: the same search, on
-// one turn, with the matrices kept in X. The core of an attention may run online besides (online_softmax.h). Where a
-// constraint says in which storage a matrix is handed on, only groups that do so are joined.
+// one turn, with the matrices kept where they are handed on. The core of an attention may run online besides
+// (online_softmax.h). Where a constraint says in which storage a matrix is handed on, only groups that do so are
+// joined.
 //
 // Operators by themselves are those of `map`, so that no answer is worse than its. Energies and cycles of the steps add
 // up; all pairs of sums that no other pair beats are kept along the chain, and the best one at its end is taken. For
@@ -11,7 +12,8 @@
 // Bound, with t a matrix that does not leave the chip: a mapping of an operator that hands t on in X is one of `map`
 // that keeps t in X, too, less what moving t once between X and the outside takes, so that
 //
-//   energy >= least energy of `map` with t kept in X - what moving t takes
+//   energy >= least, over the X in which t may be handed on, of
+//             least energy of `map` with t kept in X - what moving t takes
 //   cycles >= work / units, words that do move / rate
 //
 // and the whole takes at least the least sums of these over all ways to make groups. A softmax in a core that may run
@@ -20,6 +22,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "orrery/base/limits/certificate.h"
@@ -29,10 +32,10 @@
 
 namespace orrery::verbs {
 
-// Where what a link of the chain makes is handed on: in the exchange level, or outside.
+// Where what a link of the chain makes is handed on: in one of its storages inside, or outside.
 struct HandedOn {
   std::size_t place = 0;
-  bool inside = false;
+  std::string storage;  // empty: outside
 };
 
 struct GroupOptions {

@@ -21,17 +21,21 @@ double most_cycles(const machine::Storage& storage, double words) {
   return sum;
 }
 
-// The most that a word on its way between a storage and the one inside it takes on an explicit network. One that is
+// The most that a word on its way from the outermost storage to one inside takes on explicit networks. One that is
 // named for one direction may carry the other, too.
 double network_pj(const machine::Chip& chip, std::size_t level) {
-  const machine::Storage &outer = chip.storages[level], &inner = chip.storages[level - 1];
-  double most = 0;
-  for (const std::string* name :
-       {&outer.network_read, &outer.network_update, &inner.network_fill, &inner.network_drain})
-    if (const machine::Network* network = name->empty() ? nullptr : chip.network(*name))
-      for (const auto& action : network->energy_pj)
-        for (const auto& by_destinations : action.second) most = std::max(most, by_destinations.second);
-  return most;
+  double sum = 0;
+  for (std::size_t l = chip.storages.size() - 1; l > level; --l) {
+    const machine::Storage &outer = chip.storages[l], &inner = chip.storages[l - 1];
+    double most = 0;
+    for (const std::string* name :
+         {&outer.network_read, &outer.network_update, &inner.network_fill, &inner.network_drain})
+      if (const machine::Network* network = name->empty() ? nullptr : chip.network(*name))
+        for (const auto& action : network->energy_pj)
+          for (const auto& by_destinations : action.second) most = std::max(most, by_destinations.second);
+    sum += most;
+  }
+  return sum;
 }
 
 // Least sums over all ways to make groups of the operators from `from` to before `to`, of what
@@ -81,29 +85,28 @@ double cycles_bound(const Chain& chain, const std::vector<LeastOf>& least, const
 
 }  // namespace
 
-bool weighs_inside(const LayerQuestion& question, const char* name) {
+bool weighs_inside(const LayerQuestion& question, std::size_t level, const char* name) {
   const machine::Chip& chip = *question.chip;
-  const double moved =
-      words_of(question, name) * chip.storages[static_cast<std::size_t>(exchange_level(chip))].energy.write_pj;
+  const double moved = words_of(question, name) * chip.storages[level].energy.write_pj;
   return moved > static_cast<double>(question.einsum.operations()) * chip.compute.compute_pj;
 }
 
-double moving_pj(const LayerQuestion& question, double words, bool in) {
+double moving_pj(const LayerQuestion& question, std::size_t level, int dataspace) {
   const machine::Chip& chip = *question.chip;
-  const int exchange = exchange_level(chip);
-  double energy = 0, cycles = 0, leakage = chip.compute.leak_pj_per_cycle * static_cast<double>(chip.compute.instances);
-  for (std::size_t l = 0; l < chip.storages.size(); ++l) {
-    const machine::Storage& storage = chip.storages[l];
+  const auto words = static_cast<double>(words_of(question, dataspace));
+  const bool in = !question.einsum.dataspaces[static_cast<std::size_t>(dataspace)].read_write;
+  double leakage = chip.compute.leak_pj_per_cycle * static_cast<double>(chip.compute.instances);
+  for (const machine::Storage& storage : chip.storages)
     leakage += storage.energy.leak_pj_per_cycle * static_cast<double>(storage.instances);
-    if (static_cast<int>(l) < exchange || storage.pass_through) continue;
-    const double blocks = std::ceil(words / static_cast<double>(storage.block_size));
-    const bool outside = static_cast<int>(l) > exchange;
-    if (in) energy += blocks * (outside ? storage.energy.read_pj : storage.energy.write_pj);
-    if (!in && outside) energy += blocks * storage.energy.update_pj;
-    if (outside) energy += words * network_pj(chip, l);
-    cycles += most_cycles(storage, words);
-  }
-  return energy + leakage * cycles;
+  // Each instance may have a block of its own that is not full.
+  const auto blocks = [&](const machine::Storage& storage) {
+    return std::ceil(words / static_cast<double>(storage.block_size)) + static_cast<double>(storage.instances - 1);
+  };
+  const machine::Storage &inside = chip.storages[level], &outside = chip.storages.back();
+  const double energy = in ? blocks(outside) * outside.energy.read_pj + blocks(inside) * inside.energy.write_pj
+                           : blocks(outside) * outside.energy.update_pj;
+  const double cycles = most_cycles(outside, words) + most_cycles(inside, words);
+  return energy + words * network_pj(chip, level) + leakage * cycles;
 }
 
 LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
@@ -127,12 +130,8 @@ LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, 
 
 double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how) {
   const double energy = least_sum(chain, 0, chain.length, how.fuse, [&](std::size_t i, bool takes, bool hands_on) {
-    const LayerQuestion& question = chain[i].question;
-    double sum = least[i].energy[takes][hands_on];
-    if (takes && hands_on && least[i].one_sweep > 0) sum = std::min(sum, least[i].one_sweep);
-    if (takes) sum -= moving_pj(question, words_of(question, "Inputs"), true);
-    if (hands_on && !chain[i].also_out) sum -= moving_pj(question, words_of(question, "Outputs"), false);
-    return std::max(0.0, sum);
+    const double sum = least[i].energy[takes][hands_on];
+    return takes && hands_on && least[i].one_sweep > 0 ? std::min(sum, least[i].one_sweep) : sum;
   });
   const double cycles = cycles_bound(chain, least, how);
   double alone = 0;  // of operators by themselves: each for the goal

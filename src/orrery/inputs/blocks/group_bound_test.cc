@@ -41,22 +41,23 @@ Front sums(const Front& a, const Front& b) {
 bool front_of(const Chain& chain, const Turns& turns, GroupPart part, bool alone, Front& front) {
   const LayerQuestion& question = chain[part.place].question;
   const workload::Einsum turn = testing::turn_einsum(chain, turns, part);
-  const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
   nest::Mapspace space;
-  for (std::size_t l = exchange + 1; l < question.chip->storages.size() && !alone; ++l)
-    for (std::size_t d = 0; d < turn.dimensions.size(); ++d) {
+  for (std::size_t l = innermost_exchange(part) + 1; l < question.chip->storages.size() && !alone; ++l)
+    for (int d = 0; d < static_cast<int>(turn.dimensions.size()); ++d) {
       nest::Constraint once;
       once.level = static_cast<int>(l);
-      once.dimension = static_cast<int>(d);
-      space.constraints.push_back(std::move(once));
+      once.dimension = d;
+      space.constraints.push_back(once);
+      once.spatial = true;  // but columns, which may be spread over any number of instances
+      if (d != turn.dimension_index("L")) space.constraints.push_back(std::move(once));
     }
   const nest::Model model(turn, *question.chip, {}, {});
   const nest::Space all(turn, *question.chip, space, model.shape());
   if (all.size() > kLargestSpace) return false;
   nest::enumerate(turn, all, [&](const nest::Mapping& mapping) {
     part.mapping = mapping;
-    if (part.takes) part.mapping.levels[exchange].keep |= 1U << turn.dataspace_index("Inputs");
-    if (part.hands_on) part.mapping.levels[exchange].keep |= 1U << turn.dataspace_index("Outputs");
+    if (part.takes) part.mapping.levels[*part.takes].keep |= 1U << turn.dataspace_index("Inputs");
+    if (part.hands_on) part.mapping.levels[*part.hands_on].keep |= 1U << turn.dataspace_index("Outputs");
     if (!alone) repeat(chain, turns, part);
     if (price(chain, part, {})) add(front, part.cost.energy_pj, static_cast<double>(part.cost.cycles));
     return true;
@@ -80,17 +81,17 @@ bool enumerate_plans(const Chain& chain, Front& all) {
   };
   for (std::size_t behind = 1; behind <= chain.length; ++behind)
     for (std::size_t first = 0; first < behind; ++first) {
-      if (behind > first + 1 && !may_group(chain, first, behind - 1)) continue;
       const Count columns = behind > first + 1 ? bound_of(chain[first].question, "L") : 1;
-      for (const Count c : base::divisors(columns)) {
-        if (!join(first, behind, chain, testing::plain_group(chain, first, behind, c))) return false;
-        if (behind != first + 3 || !is_attention(chain, first + 1)) continue;
-        for (const Count k : base::divisors(bound_of(chain[first].question, "D"))) {
-          Chain with = chain;
-          const Group online = online_core(with, first + 1, {c, k}, true);
-          if (!join(first, behind, with, online)) return false;
+      for (const std::vector<std::string>& way : ways_to_hand_on(chain, first, behind - 1))
+        for (const Count c : base::divisors(columns)) {
+          if (!join(first, behind, chain, plain_group(chain, first, behind - 1, c, way))) return false;
+          if (behind != first + 3 || !is_attention(chain, first + 1) || way[0] != way[1]) continue;
+          for (const Count k : base::divisors(bound_of(chain[first].question, "D"))) {
+            Chain with = chain;
+            const Group online = online_core(with, first + 1, {c, k}, true, way[0]);
+            if (!join(first, behind, with, online)) return false;
+          }
         }
-      }
     }
   all = until.back();
   return true;

@@ -13,7 +13,7 @@ using base::Count;
 
 // Columns are tried in the fewest turns that are at least a power of this.
 constexpr Count kStep = 4;
-// Parts of the exchange level that what is handed on may take.
+// Parts of a storage that what is handed on may take.
 constexpr double kParts[] = {2, 16};
 
 int dimension(const LayerQuestion& question, const char* name) {
@@ -49,22 +49,33 @@ std::size_t place_of(Chain& chain, ChainLink link) {
   return chain.links.size() - 1;
 }
 
-GroupPart part_of(std::size_t place, bool takes, bool hands_on, bool leaves) {
+GroupPart part_of(const Chain& chain, std::size_t place, const std::string& storage, bool takes, bool leaves) {
   GroupPart part;
   part.place = place;
-  part.takes = takes;
-  part.hands_on = hands_on;
+  part.hands_on = static_cast<std::size_t>(chain[place].question.chip->storage_index(storage));
+  if (takes) part.takes = part.hands_on;
   part.leaves = leaves;
   return part;
 }
 
-// Words in the exchange level while the softmax works, and while values are weighed.
-double words_at_once(const Chain& chain, std::size_t place, const Turns& turns) {
+// Words in an instance of a storage while the softmax works, and while values are weighed.
+double words_at_once(const Chain& chain, std::size_t place, const Turns& turns, std::size_t level) {
   const LayerQuestion& scores = chain[place - 1].question;
-  const auto queries = static_cast<double>(bound_of(scores, "L")) / static_cast<double>(turns.columns);
+  const Count columns = bound_of(scores, "L") / turns.columns;
+  const auto queries = static_cast<double>(columns / spread_over(*scores.chip, level, columns));
   const double tile = queries * static_cast<double>(bound_of(scores, "D")) / static_cast<double>(turns.keys);
   const double values = queries * static_cast<double>(bound_of(chain[place + 1].question, "D") + 2);
   return std::max(2 * tile, tile + 2 * values) + values;
+}
+
+// The storages in which scores and weights may both be handed on.
+std::vector<std::string> core_levels(const Chain& chain, std::size_t place) {
+  std::vector<std::string> out = chain[place - 1].levels;
+  const std::vector<std::string>& weights = chain[place].levels;
+  std::erase_if(out, [&](const std::string& storage) {
+    return std::find(weights.begin(), weights.end(), storage) == weights.end();
+  });
+  return out;
 }
 
 }  // namespace
@@ -80,21 +91,22 @@ Chain elementwise(Chain chain) {
   return chain;
 }
 
-Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales) {
+Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales, const std::string& storage) {
   const ChainLink softmax = chain[place];
   const std::string values = chain[place + 1].makes;
   const Count queries = bound_of(softmax.question, "L"), width = bound_of(chain[place + 1].question, "D");
   Group group;
   group.turns = turns;
   group.online = rescales;
-  GroupPart scores = part_of(place - 1, false, true, false);
+  GroupPart scores = part_of(chain, place - 1, storage, false, false);
   scores.keys = dimension(chain[place - 1].question, "D");
   group.parts.push_back(scores);
   ChainLink once = sweep(softmax, rescales ? " in one sweep" : "", queries, bound_of(softmax.question, "E"));
   once.takes = softmax.takes;
   once.makes = softmax.makes;
   if (rescales) once.one_sweep_of = place;
-  GroupPart swept = part_of(rescales ? place_of(chain, std::move(once)) : place, true, true, false);
+  const std::size_t sweeps = rescales ? place_of(chain, std::move(once)) : place;
+  GroupPart swept = part_of(chain, sweeps, storage, true, false);
   swept.keys = dimension(softmax.question, "E");
   group.parts.push_back(swept);
   if (rescales) {
@@ -106,12 +118,13 @@ Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool resc
     rescale.takes = rescale.makes = values;
     rescale.in_place = bits_of(rescale, {"Inputs", "Outputs"});
     for (ChainLink* link : {&statistics, &rescale}) {
-      GroupPart part = part_of(place_of(chain, std::move(*link)), true, true, false);
+      const std::size_t added = place_of(chain, std::move(*link));
+      GroupPart part = part_of(chain, added, storage, true, false);
       part.streams = true;
       group.parts.push_back(part);
     }
   }
-  GroupPart weighted = part_of(place + 1, true, true, true);
+  GroupPart weighted = part_of(chain, place + 1, storage, true, true);
   weighted.keys = dimension(chain[place + 1].question, "E");
   group.parts.push_back(weighted);
   return group;
@@ -121,22 +134,27 @@ std::vector<Group> online_groups(Chain& chain, std::size_t place, Softmax softma
   const LayerQuestion scores = chain[place - 1].question;
   const std::vector<Count> columns = base::divisors(bound_of(scores, "L")),
                            keys = base::divisors(bound_of(scores, "D"));
-  const auto usable = scores.chip->usable_words(exchange_level(*scores.chip));
-  std::vector<Turns> tried;
-  for (Count least = 1; least <= columns.back(); least *= kStep) {
-    const Count c = *std::lower_bound(columns.begin(), columns.end(), least);
-    for (const double part : kParts) {
-      const auto fewest = std::find_if(keys.begin(), keys.end(), [&](Count k) {
-        return !usable || words_at_once(chain, place, {c, k}) <= static_cast<double>(*usable) / part;
-      });
-      if (fewest == keys.end()) continue;
-      const Turns turns{c, *fewest};
-      if (std::find(tried.begin(), tried.end(), turns) == tried.end()) tried.push_back(turns);
-    }
-    if (!tried.empty() && tried.back().keys == 1) break;  // more turns only bring keys more often
-  }
+  const Chain& known = chain;
   std::vector<Group> out;
-  for (const Turns& turns : tried) out.push_back(online_core(chain, place, turns, softmax != Softmax::kElementwise));
+  for (const std::string& storage : core_levels(chain, place)) {
+    const auto level = static_cast<std::size_t>(scores.chip->storage_index(storage));
+    const auto usable = scores.chip->usable_words(static_cast<int>(level));
+    std::vector<Turns> tried;
+    for (Count least = 1; least <= columns.back(); least *= kStep) {
+      const Count c = *std::lower_bound(columns.begin(), columns.end(), least);
+      for (const double part : kParts) {
+        const auto fewest = std::find_if(keys.begin(), keys.end(), [&](Count k) {
+          return !usable || words_at_once(known, place, {c, k}, level) <= static_cast<double>(*usable) / part;
+        });
+        if (fewest == keys.end()) continue;
+        const Turns turns{c, *fewest};
+        if (std::find(tried.begin(), tried.end(), turns) == tried.end()) tried.push_back(turns);
+      }
+      if (!tried.empty() && tried.back().keys == 1) break;  // more turns only bring keys more often
+    }
+    for (const Turns& turns : tried)
+      out.push_back(online_core(chain, place, turns, softmax != Softmax::kElementwise, storage));
+  }
   return out;
 }
 

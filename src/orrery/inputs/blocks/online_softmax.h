@@ -16,7 +16,8 @@
 //   values      S a L products, accumulated in X
 //
 // Example: a 128, S 8192, L 4096 in turns of 1024 keys: 33.6 M + 65.5 k + 4.2 M of normalisation in place of 67.1 M.
-// The rescaling is counted in X even where the values stay further in: no less than a chip needs.
+// X is the storage in which the core hands everything on. The rescaling is counted there even where the values stay
+// further in: no less than a chip needs.
 #pragma once
 
 #include <vector>
@@ -34,12 +35,12 @@ bool is_attention(const Chain& chain, std::size_t place);
 // The chain whose softmaxes are one sweep each.
 Chain elementwise(Chain chain);
 
-// The core around the softmax at `place` in so many turns, without mappings; with or without what an online softmax
-// rescales. Adds the links it needs behind the chain.
-Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales);
+// The core around the softmax at `place` in so many turns, without mappings, which hands everything on in a storage;
+// with or without what an online softmax rescales. Adds the links it needs behind the chain.
+Group online_core(Chain& chain, std::size_t place, const Turns& turns, bool rescales, const std::string& storage);
 
-// Groups of the core around the softmax at `place`, as online_core, whose turns leave the
-// matrices in the exchange level room.
+// Groups of the core around the softmax at `place`, as online_core, whose turns leave the matrices room in a storage,
+// for each one in which they may be handed on.
 std::vector<Group> online_groups(Chain& chain, std::size_t place, Softmax softmax);
 
 }  // namespace orrery::verbs

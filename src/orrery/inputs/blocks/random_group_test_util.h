@@ -31,11 +31,9 @@ inline LayerQuestion operator_of(std::string name, workload::Einsum einsum, std:
   return question;
 }
 
-// The core of an attention, or a feed-forward network behind a norm, on a chip whose fan-outs are inside its exchange
-// level.
+// The core of an attention, or a feed-forward network behind a norm, on a chip with fan-outs anywhere.
 inline Chain random_chain(Dice& dice, bool attention, Count largest = 12) {
   machine::Chip made = nest::testing::random_chip(dice, {3, 4, 2, true, true});
-  while (exchange_level(made) < 0) made = nest::testing::random_chip(dice, {3, 4, 2, true, true});
   for (machine::Storage& storage : made.storages)
     if (storage.capacity_words) *storage.capacity_words *= 8;
   const auto chip = std::make_shared<const machine::Chip>(std::move(made));
@@ -63,37 +61,35 @@ inline workload::Einsum turn_einsum(const Chain& chain, const Turns& turns, cons
   return turn;
 }
 
-// A mapping of one turn: all loops over time at the exchange level or inside, what is handed on kept there.
+// A mapping of one turn: all loops over time where it hands on or inside, columns alone spread outside of that, what is
+// handed on kept there.
 inline bool map_turn(Dice& dice, const Chain& chain, const Turns& turns, GroupPart& part) {
   const LayerQuestion& question = chain[part.place].question;
-  const workload::Einsum turn = turn_einsum(chain, turns, part);
-  const auto exchange = static_cast<std::size_t>(exchange_level(*question.chip));
+  workload::Einsum turn = turn_einsum(chain, turns, part);
+  const std::size_t exchange = innermost_exchange(part);
+  const auto columns = static_cast<std::size_t>(turn.dimension_index("L"));
+  Count& bound = turn.dimensions[columns].bound;
+  const std::vector<Count> spread = spread_of(*question.chip, exchange, bound);
+  for (const Count factor : spread) bound /= factor;
   part.mapping = nest::testing::random_legal_mapping(dice, turn, *question.chip);
-  for (std::size_t l = exchange + 1; l < part.mapping.levels.size(); ++l)
+  for (std::size_t l = exchange + 1; l < part.mapping.levels.size(); ++l) {
+    nest::LevelMapping& outside = part.mapping.levels[l];
     for (std::size_t d = 0; d < turn.dimensions.size(); ++d) {
-      nest::LevelMapping& outside = part.mapping.levels[l];
-      if (outside.spatial[d] > 1) return false;
-      part.mapping.levels[exchange].temporal[d] *= std::exchange(outside.temporal[d], 1);
+      Count& inside = part.mapping.levels[exchange].temporal[d];
+      inside *= std::exchange(outside.temporal[d], 1);
+      inside *= std::exchange(outside.spatial[d], 1);
     }
-  if (part.takes) part.mapping.levels[exchange].keep |= 1U << turn.dataspace_index("Inputs");
-  if (part.hands_on) part.mapping.levels[exchange].keep |= 1U << turn.dataspace_index("Outputs");
+    outside.spatial[columns] = spread[l];
+  }
+  if (part.takes) part.mapping.levels[*part.takes].keep |= 1U << turn.dataspace_index("Inputs");
+  if (part.hands_on) part.mapping.levels[*part.hands_on].keep |= 1U << turn.dataspace_index("Outputs");
   repeat(chain, turns, part);
   return price(chain, part, {});
 }
 
-// The operators from `first` to before `behind` as a group in turns over columns, without mappings.
-inline Group plain_group(const Chain& chain, std::size_t first, std::size_t behind, Count columns) {
-  Group group;
-  group.turns.columns = columns;
-  for (std::size_t i = first; i < behind; ++i) {
-    GroupPart part;
-    part.place = i;
-    part.takes = i > first;
-    part.hands_on = i + 1 < behind;
-    part.leaves = !part.hands_on || chain[i].also_out;
-    group.parts.push_back(std::move(part));
-  }
-  return group;
+// A storage in which a link may hand on.
+inline std::string some_level(Dice& dice, const ChainLink& link) {
+  return link.levels.at(static_cast<std::size_t>(dice(0, static_cast<Count>(link.levels.size()) - 1)));
 }
 
 // A group of a random chain with random mappings; nothing where one of them is not legal.
@@ -108,9 +104,10 @@ inline std::optional<Drawn> draw(Dice& dice) {
   const LayerQuestion first = drawn.chain[0].question;
   if (attention && dice(0, 2) > 0) {
     const Turns turns{divisor(dice, bound_of(first, "L")), divisor(dice, bound_of(first, "D"))};
-    drawn.group = online_core(drawn.chain, 1, turns, dice(0, 3) > 0);
+    drawn.group = online_core(drawn.chain, 1, turns, dice(0, 3) > 0, some_level(dice, drawn.chain[0]));
   } else {
-    drawn.group = plain_group(drawn.chain, 0, 3, divisor(dice, bound_of(first, "L")));
+    const std::vector<std::string> storages = {some_level(dice, drawn.chain[0]), some_level(dice, drawn.chain[1])};
+    drawn.group = plain_group(drawn.chain, 0, 2, divisor(dice, bound_of(first, "L")), storages);
   }
   for (GroupPart& part : drawn.group.parts) {
     bool mapped = false;

@@ -90,7 +90,7 @@ void add_exchange(const Chain& chain, const Group& group, const GroupPart& part,
   const ChainLink& link = chain[part.place];
   if (part.streams || (part.leaves && !link.hands_on)) return;
   const machine::Chip& chip = *link.question.chip;
-  const std::size_t level = part.hands_on ? static_cast<std::size_t>(exchange_level(chip)) : chip.storages.size() - 1;
+  const std::size_t level = part.hands_on.value_or(chip.storages.size() - 1);
   const auto s = static_cast<std::size_t>(link.question.einsum.dataspace_index("Outputs"));
   BlockExchange made;
   made.tensor = link.makes;
@@ -192,19 +192,13 @@ HandedOn handed_on(const Chain& chain, const std::string& text) {
     tensors.push_back(chain[i].makes);
     if (chain[i].makes != tensor) continue;
     const machine::Chip& chip = *chain[i].question.chip;
-    const int exchange = exchange_level(chip);
     const std::string outside = chip.storages.back().name;
-    if (storage == outside) return {i, false};
-    if (exchange < 0 || storage != chip.storages[static_cast<std::size_t>(exchange)].name)
-      base::fail(
-          "O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
-          exchange < 0
-              ? fmt::format("on this chip only in `{}`: no storage inside it stands outside of all fan-outs", outside)
-              : fmt::format("it can in `{}` and in `{}`", chip.storages[static_cast<std::size_t>(exchange)].name,
-                            outside));
-    if (may_group(chain, i, i + 1)) return {i, true};
-    base::fail("O2113", fmt::format("constraints of the chip keep `{}` out of `{}`", tensor, storage), {},
-               fmt::format("it can be handed on in `{}`", outside));
+    if (storage == outside) return {i, ""};
+    std::vector<std::string> allowed = chain[i].levels;
+    if (std::find(allowed.begin(), allowed.end(), storage) != allowed.end()) return {i, storage};
+    allowed.push_back(outside);
+    base::fail("O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
+               fmt::format("the chip and its constraints let it be handed on in {}", fmt::join(allowed, ", ")));
   }
   base::fail("O2113", fmt::format("no operator hands `{}` to the next one", tensor), {},
              tensors.empty()
@@ -218,12 +212,11 @@ std::string why_nothing(const GroupedChain& found, const GroupOptions& how) {
   if (!found.unmapped.empty()) return fmt::format("`{}` has no mapping", found.unmapped.front());
   for (const HandedOn& one : how.handed_on) {
     const LayerQuestion& maker = chain[one.place].question;
-    if (!one.inside) continue;
-    const auto usable = maker.chip->usable_words(exchange_level(*maker.chip));
+    if (one.storage.empty()) continue;
+    const auto usable = maker.chip->usable_words(maker.chip->storage_index(one.storage));
     const base::Count words = words_of(maker, maker.einsum.dataspace_index("Outputs"));
     return fmt::format("`{}` has {} words, {} a column; `{}` holds {}, and no tile of it that was tried has room there",
-                       chain[one.place].makes, words, words / bound_of(maker, "L"),
-                       maker.chip->storages[static_cast<std::size_t>(exchange_level(*maker.chip))].name,
+                       chain[one.place].makes, words, words / bound_of(maker, "L"), one.storage,
                        usable ? fmt::format("{}", *usable) : "any number");
   }
   return how.softmax == Softmax::kOnline ? "no online softmax has room on the chip" : "nothing does what is demanded";
@@ -243,7 +236,7 @@ void add_outside(const GroupedChain& found, const GroupOptions& how, BlockAnswer
   for (std::size_t i = 0; i < found.chain.length; ++i)
     for (BlockExchange& one : answer.exchanges)
       if (one.tensor == found.chain[i].makes && one.storage != found.chain[i].question.chip->storages.back().name)
-        one.outside = best_with(found, how, {i, false});
+        one.outside = best_with(found, how, {i, ""});
 }
 
 // A tree from a file in place of the search.

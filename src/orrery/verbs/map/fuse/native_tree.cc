@@ -14,15 +14,9 @@ TreeNode loop_node(TreeNode::Kind kind, std::string name, base::Count count, bas
   return node;
 }
 
-base::Count turns_over(const LayerQuestion& question, const GroupPart& part, const Turns& turns, int dimension) {
-  if (dimension == part.keys) return turns.keys;
-  return dimension == question.einsum.dimension_index("L") ? columns_of(part, turns) : 1;
-}
-
 // The nest of an operator, outside in, without the loops over turns.
 std::vector<TreeNode> nest_nodes(const Chain& chain, const GroupPart& part, const Turns& turns) {
   const LayerQuestion& question = chain[part.place].question;
-  const int exchange = exchange_level(*question.chip);
   std::vector<TreeNode> line;
   std::vector<base::Count> left;
   for (const workload::Dimension& d : question.einsum.dimensions) left.push_back(d.bound);
@@ -37,14 +31,13 @@ std::vector<TreeNode> nest_nodes(const Chain& chain, const GroupPart& part, cons
       node.name = tensor_name(chain, part, s);
       node.where = storage.name;
       node.bits = static_cast<double>(cost.tile_words) * bits_of(chain, part, l, s);
-      node.shared =
-          static_cast<int>(l) == exchange && ((name == "Inputs" && part.takes) || (name == "Outputs" && part.hands_on));
+      node.shared = (name == "Inputs" && part.takes == l) || (name == "Outputs" && part.hands_on == l);
       line.push_back(std::move(node));
     }
     const auto add = [&](TreeNode::Kind kind, int dimension, base::Count count) {
       const auto d = static_cast<std::size_t>(dimension);
       if (kind == TreeNode::Kind::kLoop && l + 1 == part.mapping.levels.size()) {
-        const base::Count over = turns_over(question, part, turns, dimension);
+        const base::Count over = turns_over(chain, part, turns, dimension);
         count /= over;
         left[d] /= over;
       }

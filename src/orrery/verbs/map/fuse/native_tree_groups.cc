@@ -195,6 +195,11 @@ class Reader {
       if (several) repeat(chain_, turns, group.parts[p]);
       demand_legal(group.parts[p], parts[p]);
     }
+    if (several && !hands_on_whole(chain_, group))
+      not_this_block(all.front().from,
+                     fmt::format("what the operators from `{}` on hand on is not whole where they do, or spread "
+                                 "otherwise where it is taken",
+                                 chain_[first].question.name));
     if (several && !fits(chain_, group))
       not_this_block(all.front().from, fmt::format("the operators from `{}` on have no room beside each other",
                                                    chain_[first].question.name));
@@ -219,30 +224,52 @@ class Reader {
     const bool core = first + 2 < chain_.length && is_attention(chain_, first + 1);
     Group group;
     group.turns = turns;
-    if (core && parts.size() == 3 + kAside) {
-      group = online_core(chain_, first + 1, turns, true);
-    } else if (core && turns.keys > 1) {
-      group = online_core(chain_, first + 1, turns, false);
+    const bool online = core && parts.size() == 3 + kAside;
+    if (online || (core && turns.keys > 1)) {
+      group = online_core(chain_, first + 1, turns, online, chain_[first].levels.front());
     } else {
       if (turns.keys > 1 || first + parts.size() > chain_.length ||
           (parts.size() > 1 && !may_group(chain_, first, first + parts.size() - 1)))
         not_this_block(parts[0][0].from, "these operators do not form a group");
-      for (std::size_t i = first; i < first + parts.size(); ++i) {
-        GroupPart part;
-        part.place = i;
-        part.takes = i > first;
-        part.hands_on = i + 1 < first + parts.size();
-        part.leaves = !part.hands_on || chain_[i].also_out;
-        group.parts.push_back(std::move(part));
-      }
+      std::vector<std::string> storages;  // of each matrix one; set_places says which
+      for (std::size_t i = first; i + 1 < first + parts.size(); ++i) storages.push_back(chain_[i].levels.front());
+      group = plain_group(chain_, first, first + parts.size() - 1, turns.columns, storages);
     }
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const TreeNode& compute = compute_of(parts[p]);
       const std::string expected = p < group.parts.size() ? chain_[group.parts[p].place].question.name : "";
       if (compute.name != expected)
         not_this_block(compute.from, fmt::format("`{}` stands where the block has `{}`", compute.name, expected));
+      set_places(group.parts[p], parts[p]);
     }
     return group;
+  }
+
+  // Where a part takes and hands on, as its tiles say.
+  void set_places(GroupPart& part, const Nodes& nodes) const {
+    const LayerQuestion& question = chain_[part.place].question;
+    for (const auto& [place, name] : {std::pair{&part.takes, "Inputs"}, std::pair{&part.hands_on, "Outputs"}}) {
+      if (!*place) continue;
+      const auto s = static_cast<std::size_t>(question.einsum.dataspace_index(name));
+      const std::string tensor = tensor_name(chain_, part, s);
+      const TreeNode* hold = shared_hold(nodes, tensor);
+      const int level = hold ? question.chip->storage_index(hold->where) : -1;
+      if (level < 0 || level + 1 >= static_cast<int>(question.chip->storages.size()))
+        not_this_block(
+            hold ? hold->from : compute_of(nodes).from,
+            fmt::format("`{}` says of no storage of its chip that `{}` is handed on there", question.name, tensor));
+      *place = static_cast<std::size_t>(level);
+    }
+  }
+
+  // Where operators exchange a tensor.
+  static const TreeNode* shared_hold(const Nodes& nodes, const std::string& tensor) {
+    for (const TreeNode& node : nodes) {
+      if (node.kind == NodeKind::kHold && node.shared && node.name == tensor) return &node;
+      if (node.kind != NodeKind::kLoop && node.kind != NodeKind::kSpread) continue;
+      if (const TreeNode* inside = shared_hold(node.inside[0], tensor)) return inside;
+    }
+    return nullptr;
   }
 
   void demand_legal(GroupPart& part, const Nodes& nodes) {
