@@ -15,9 +15,9 @@ namespace orrery::verbs {
 
 // Two of three measured runs like it are predicted within these shares (docs/model/serving.md).
 struct ServingError {
-  double tpot = 0, ttft = 0, throughput = 0;
-  bool measured = false;  // runs like it were measured, of the first two
-  std::string of;         // what the runs of the first have in common with it
+  double tpot = 0, ttft = 0, throughput = 0;  // `tpot` 0: no token follows another
+  bool measured = false;                      // runs like it were measured, of the first two
+  std::string of;                             // what the runs of the first have in common with it
 };
 
 // With `--why`: the best deployment that has a choice.
@@ -31,6 +31,7 @@ struct ServedAnswer {
   std::string model, system;         // the system of the best
   std::string weights;               // what they are stored in
   bool as_published = false;         // the weights are in few bits, as the model's file has them
+  bool caches_as_published = false;  // keys and values are, too
   std::vector<std::string> systems;  // that were asked for, as Found::machine counts them
   serving::Load load;
   std::vector<serving::Request> trace;  // empty: none was given

@@ -84,7 +84,7 @@ Record<Simulation> simulation() {
 }
 
 Record<ServingError> error() {
-  return {{"tpot", "As a share.", &ServingError::tpot},
+  return {{"tpot", "As a share; null: answers have one token.", [](const ServingError& e) { return known(e.tpot); }},
           {"ttft", "As a share.", &ServingError::ttft},
           {"output_tokens_per_s", "As a share.", &ServingError::throughput},
           {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
@@ -207,6 +207,8 @@ Record<ServedAnswer> result() {
        [](const A& a) { return a.prompts(); }, plan()},
       {"weights", "What weights are stored in.", &A::weights},
       {"weights_as_published", "Whether they are in few bits because the model's file has them so.", &A::as_published},
+      {"kv_dtype_as_published", "Whether keys and values are as wide as the model's file says.",
+       &A::caches_as_published},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
       {"launch", "A command that starts a replica so.", &A::launch},
       {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},

@@ -348,6 +348,7 @@ ServedAnswer serve(const ServeRequest& request) {
   const serving::Machine& machine = machines[out.first().machine];
   out.system = machine.system->name;
   out.expected_error = error_of(catalogue, model, *machine.system, out);
+  if (!(out.first().service.tpot > 0)) out.expected_error.tpot = 0;
   if (!r.measurements.empty() || systems.maps())
     out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.offload = r.offload.value_or(0);

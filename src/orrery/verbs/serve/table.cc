@@ -4,6 +4,7 @@
 
 #include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
+#include "orrery/present/within_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -32,10 +33,6 @@ const char* goal(serving::Goal of) {
       break;
   }
   return "least accelerators";
-}
-
-std::string within(double share) {
-  return fmt::format("{:.0f} %", share * 100);
 }
 
 // "fp8", or "mxfp4 weights as published, products in bf16".
@@ -114,14 +111,14 @@ std::string serve_table(const ServedAnswer& a) {
   std::string out =
       fmt::format("{} on {}: {}, {} accelerator{}, {}, {}\n", a.model, a.system, serving::rules(d.engine).name,
                   a.accelerators(), a.accelerators() == 1 ? "" : "s", plan(a.first()), weights(a, d));
-  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}within {})", seconds(s.tpot),
+  out += line("between tokens", s.tpot > 0 ? fmt::format("{} ({}{})", seconds(s.tpot),
                                                          a.expected_error.measured ? "two of three such runs " : "",
-                                                         within(a.expected_error.tpot))
+                                                         within_text(a.expected_error.tpot))
                                            : "-, answers have one token");
   const std::string percentiles =
       s.ttft.p99 > 0 ? fmt::format(", {} p50, {} p99", seconds(s.ttft.p50), seconds(s.ttft.p99)) : "";
   const std::string band =
-      a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : "within " + within(a.expected_error.ttft);
+      a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : within_text(a.expected_error.ttft);
   out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
   if (!a.expected_error.measured)
     out += line("", fmt::format("nothing like it was measured: errors are widened, of {}", a.expected_error.of));
@@ -129,9 +126,11 @@ std::string serve_table(const ServedAnswer& a) {
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
   out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
-  out += line("keys and values",
-              fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held", s.memory.blocks,
-                          s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
+  out += line(
+      "keys and values",
+      fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held{}", s.memory.blocks,
+                  s.memory.block_tokens, s.max_concurrency, s.occupancy * 100,
+                  a.caches_as_published ? fmt::format(", in {} as published", machine::name(d.cache_precision)) : ""));
   out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
                                     s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
                                     s.memory.caches / 1e9, s.memory.total / 1e9));
