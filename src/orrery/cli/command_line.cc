@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -395,7 +396,22 @@ void CommandLine::changes_nothing(const std::string& name) {
 void CommandLine::output_file(const std::string& names, std::string& path, const std::string& type,
                               const std::string& what) {
   destination(names, path, type, what);
+  written_.emplace_back(names.substr(names.rfind(',') + 1), &path);
   writes_ = true;
+}
+
+// Of two files of one name, the one that is written last would be all that is left. Devices take both.
+void CommandLine::check_written() const {
+  std::map<std::filesystem::path, std::string> options;
+  for (const auto& [option, path] : written_) {
+    std::error_code none;
+    if (path->empty() || std::filesystem::is_character_file(*path, none)) continue;
+    const auto [known, first] =
+        options.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(*path, none), none), option);
+    if (!first)
+      misuse("O1103", fmt::format("`{}` and `{}` both write `{}`", known->second, option, *path),
+             "give each of them a file of its own");
+  }
 }
 
 bool CommandLine::read(const Arguments& arguments, Console& console) {
@@ -406,7 +422,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   if (writes_ && app_->get_option_no_throw("--force") == nullptr) toggle("--force", force, "Overwrite what is there");
   toggle("--json", console.json, "Print one JSON document");
   if (drawn_) {
-    destination("--html", console.html, "FILE", "Write a page with charts and tables there, in one file");
+    output_file("--html", console.html, "FILE", "Write a page with charts and tables there, in one file");
     toggle("--plot", console.plot, "Draw what a picture says better than a table, in characters");
   }
   bool csv = false, latex = false;
@@ -434,6 +450,7 @@ bool CommandLine::read(const Arguments& arguments, Console& console) {
   console.colour = console.terminal && !no_color && (setting == nullptr || *setting == '\0');
   if (const CLI::Option* forced = app_->get_option_no_throw("--force")) console.force = forced->count() > 0;
   for (const auto& tell : meanings_) tell();
+  check_written();
   return true;
 }
 

@@ -79,7 +79,7 @@ class CommandLine {
   void destination(const std::string& names, std::string& value, const std::string& type, const std::string& what);
   // The same of an option that was declared and changes no answer, such as the number of threads that search.
   void changes_nothing(const std::string& name);
-  // A file that is written: the verb has --force.
+  // A file that is written: the verb has --force, and no two such options may name one file (O1103).
   void output_file(const std::string& names, std::string& path, const std::string& type, const std::string& what);
   // --html and --plot, of verbs whose answers have charts.
   void pictures() { drawn_ = writes_ = true; }
@@ -136,6 +136,7 @@ class CommandLine {
   CLI::Option& option(CLI::Option& made, const std::string& type);
   static std::size_t index_of(const std::string& option, const std::string& text,
                               const std::vector<std::string>& known);
+  void check_written() const;
 
   std::string verb_, heading_;
   bool draws_ = false, writes_ = false, drawn_ = false;
@@ -143,6 +144,7 @@ class CommandLine {
   std::vector<std::function<void()>> meanings_;
   std::vector<const CLI::Option*> left_out_;
   std::map<std::string, std::vector<std::string>> offered_;
+  std::vector<std::pair<std::string, const std::string*>> written_;  // files, by their options
 };
 
 }  // namespace orrery::verbs

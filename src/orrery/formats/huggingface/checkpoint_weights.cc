@@ -398,6 +398,7 @@ StoredWeights stored_weights(const workload::Transformer& model, const WeightWid
   out.plain_bits = out.bits = widths.bits;
   out.stated = widths.stated;
   out.method = widths.quantisation.method;
+  out.caches = widths.quantisation.caches, out.unknown_caches = widths.quantisation.unknown_caches;
   if (!widths.quantisation.groups.empty()) Storing(model, widths).run(out, found);
   Count plain = workload::parameters(model).total - out.converted;
   if (plain > out.converted) out.bits = out.plain_bits;

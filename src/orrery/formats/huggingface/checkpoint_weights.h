@@ -1,6 +1,7 @@
 // The bytes of a model's weights as its file stores them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct StoredWeights {
   double bytes = 0;               // of all parameters, `scale_bytes` among them
   std::vector<StoredKind> kinds;  // as the decoder's; none: nothing is converted
   StoredPart head;
+  std::optional<machine::Precision> caches;  // of keys and values, where the file says one
+  std::string unknown_caches;                // what it says of them, where that is not understood
 };
 
 // Finds names in the list of unconverted modules that name nothing (O0926). Throws base::OverflowError.

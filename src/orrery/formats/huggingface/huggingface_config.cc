@@ -109,7 +109,8 @@ class Reader {
       found()
           .warning("O0926", fmt::format("`{}` gives no `quant_algo` in `quantization`", kBeside), whole.where)
           .note("it is left out of account");
-    } else if (!algorithm->value.is_null()) {  // null: caches alone are converted
+    } else if (const Member* caches = says->value.find("kv_cache_quant_algo");
+               !algorithm->value.is_null() || (caches != nullptr && !caches->value.is_null())) {
       beside_.kind = Node::Kind::kObject;
       beside_.where = says->value.where;
       beside_.members.push_back({"quantization_config", says->key_where, says->value});
@@ -124,6 +125,10 @@ class Reader {
     if (!says_quantised()) {
       widths_.quantisation = other.quantisation;
       return;
+    }
+    if (!widths_.quantisation.caches) {
+      widths_.quantisation.caches = other.quantisation.caches;
+      widths_.quantisation.unknown_caches = other.quantisation.unknown_caches;
     }
     const std::string& method = widths_.quantisation.method;
     if (options_.outside != Outside::kWarned || (method != "modelopt" && method != "compressed_tensors")) return;

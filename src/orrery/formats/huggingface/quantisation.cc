@@ -63,6 +63,7 @@ class QuantisationReader {
       if (c == '-') c = '_';
     if (out_.method.empty()) out_.method = guessed();
     choose();
+    read_caches();
     check_names();
     return std::move(out_);
   }
@@ -129,6 +130,20 @@ class QuantisationReader {
       unknown(m.empty() ? "`quantization_config` names no method (`quant_method`)"
                         : fmt::format("files of quantisation `{}` are not understood", m.substr(0, 60)));
     }
+  }
+
+  // ModelOpt names a format, compressed-tensors a scheme.
+  void read_caches() {
+    std::string says = keys_.text("kv_cache_quant_algo");
+    if (const Node* scheme = keys_.value("kv_cache_scheme"); scheme != nullptr && scheme->is_object()) {
+      ConfigKeys own(*scheme, scheme->where, found_);
+      says = fmt::format("{}{}", own.text("type", "int") == "float" ? "FP" : "INT", own.size("num_bits", 16));
+    }
+    static constexpr std::pair<std::string_view, Precision> kCaches[] = {
+        {"FP8", Precision::kFp8}, {"INT8", Precision::kInt8}, {"NVFP4", Precision::kNvfp4}};
+    for (const auto& [name, format] : kCaches)
+      if (name == says) out_.caches = format;
+    if (!out_.caches && !says.empty() && says != "NONE") out_.unknown_caches = says.substr(0, 60);
   }
 
   StoredFormat& add(int bits) {
@@ -336,7 +351,7 @@ class QuantisationReader {
     } else if (keys_.given("config_groups")) {
       return compressed();
     } else if (algorithm.empty()) {
-      unknown("`quantization_config` gives no `quant_algo`");
+      if (!keys_.given("kv_cache_quant_algo")) unknown("`quantization_config` gives no `quant_algo`");
     } else if (const auto format = modelopt_format(algorithm)) {
       out_.groups.push_back({{}, *format});
     }

@@ -4,6 +4,7 @@
 // names stay as wide as `dtype` says.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct Quantisation {
   bool head = false;                // the logits' matrix may be converted, too
   bool routers = false, tower = false;
   bool experts_only = false;
+  std::optional<machine::Precision> caches;  // of keys and values, where the file says one
+  std::string unknown_caches;                // what it says of them, where that is not understood
   base::Location where;
 };
 

@@ -318,6 +318,21 @@ TEST(StoredWeights, GroupsOfNamedLayersKeepToTheirLayers) {
   EXPECT_EQ(converted("\"a\": " + group("model.layers.0", 8) + ", \"b\": " + group("Linear", 4)), kMatrices);
 }
 
+TEST(StoredWeights, CachesAreAsWideAsTheFileSays) {
+  const auto caches = [](const std::string& config) { return weights_of(quantised(config)).caches; };
+  const std::string modelopt = R"("quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": )";
+  EXPECT_EQ(caches(modelopt + "\"FP8\""), machine::Precision::kFp8);
+  EXPECT_EQ(caches(modelopt + "\"NVFP4\""), machine::Precision::kNvfp4);
+  EXPECT_EQ(caches(modelopt + "null"), std::nullopt);
+  EXPECT_EQ(weights_of(quantised(modelopt + "\"FP6\"")).unknown_caches, "FP6");
+  EXPECT_EQ(caches(R"("quant_method": "fp8")"), std::nullopt);
+  EXPECT_EQ(caches(R"("quant_method": "compressed-tensors", "config_groups": {}, "kv_cache_scheme":
+                      {"num_bits": 8, "type": "float", "strategy": "tensor"})"),
+            machine::Precision::kFp8);
+  EXPECT_EQ(caches(R"("quant_method": "compressed-tensors", "config_groups": {}, "kv_cache_scheme": null)"),
+            std::nullopt);
+}
+
 TEST(StoredWeights, WidthsThatAreNotKnownAreNamed) {
   for (const char* unknown : {R"("torch_dtype": "bfloat61")", R"("quantization_config": {"quant_method": "gptq"})",
                               R"("quantization_config": {"quant_method": "torchao", "quant_type": "fancy"})",

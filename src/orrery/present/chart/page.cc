@@ -15,6 +15,7 @@
 #include "orrery/present/chart/result_tables.h"
 #include "orrery/present/chart/study_points.h"
 #include "orrery/present/graph_svg.h"
+#include "orrery/present/within_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -114,9 +115,9 @@ std::string accuracy(const Node& document) {
   // Of `serve`.
   const auto tokens = number_at(document, "result.expected_error.tpot"),
              first = number_at(document, "result.expected_error.ttft");
-  if (tokens && first)
-    out += fmt::format("Expected error: {:.3g} % of the time between tokens, {:.3g} % of that to the first one.",
-                       100 * *tokens, 100 * *first);
+  if (first)
+    out += fmt::format("Expected error: {}time to the first token {}.",
+                       tokens ? "time between tokens " + within_text(*tokens) + ", " : "", within_text(*first));
   return out.empty() ? "" : "<p>" + xml_text(out) + "</p>\n";
 }
 

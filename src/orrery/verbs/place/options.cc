@@ -1,9 +1,5 @@
 #include "orrery/verbs/place/options.h"
 
-#include <filesystem>
-#include <initializer_list>
-#include <map>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,26 +31,6 @@ struct Options : OutputFolder {
   std::string dot, svg;           // files to draw the graph into; empty: none
   std::string latency_svg, hdf5;  // files for the latencies of the configurations; empty: none
 };
-
-// The one that is written last would be all that is left.
-void refuse_one_file_for_two(const Options& options) {
-  namespace fs = std::filesystem;
-  std::map<fs::path, const char*> written;
-  for (const auto& [option, file] :
-       std::initializer_list<std::pair<const char*, const std::string&>>{{"--dot", options.dot},
-                                                                         {"--svg", options.svg},
-                                                                         {"--latency-svg", options.latency_svg},
-                                                                         {"--hdf5", options.hdf5}}) {
-    if (file.empty()) continue;
-    std::error_code ignored;
-    fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
-    if (path.empty()) path = file;
-    const auto [first, is_new] = written.emplace(path, option);
-    if (!is_new)
-      misuse("O1103", fmt::format("`{}` and `{}` both write `{}`", first->second, option, file),
-             "give each of them a file of its own");
-  }
-}
 
 bool read(const Arguments& arguments, Console& console, Options& options) {
   CommandLine line("place",
@@ -100,7 +76,6 @@ bool read(const Arguments& arguments, Console& console, Options& options) {
   line.pictures();
   if (!line.read(arguments, console)) return false;
   if (!options.hdf5.empty()) verbs::require_hdf5();
-  refuse_one_file_for_two(options);
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace orrery::verbs {
 
 // Two of three measured runs like it are predicted within these shares (docs/model/serving.md).
 struct ServingError {
-  std::optional<double> tpot, ttft, throughput;  // absent: nobody knows
+  std::optional<double> tpot, ttft, throughput;  // absent: nobody knows; `tpot`: or no token follows another
   bool measured = false;                         // runs like it were measured, of the first two
   std::string of;  // what the runs of the first have in common with it; or why nobody knows
 
@@ -37,6 +37,7 @@ struct ServedAnswer {
   std::string model, system;         // the system of the best, of pools that of the decoding one
   std::string weights;               // what they are stored in
   bool as_published = false;         // the weights are in few bits, as the model's file has them
+  bool caches_as_published = false;  // keys and values are, too
   std::vector<std::string> systems;  // that were asked for, as Found::machine counts them
   serving::Load load;
   std::vector<serving::Request> trace;  // empty: none was given

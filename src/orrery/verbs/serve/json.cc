@@ -85,7 +85,7 @@ Record<Simulation> simulation() {
 
 Record<ServingError> error() {
   return {
-      {"tpot", "As a share; null: nobody knows, since no engine was measured on such a machine.", &ServingError::tpot},
+      {"tpot", "As a share; null: answers have one token, or no engine was measured on such a machine.", &ServingError::tpot},
       {"ttft", "The same.", &ServingError::ttft},
       {"output_tokens_per_s", "The same.", &ServingError::throughput},
       {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
@@ -215,6 +215,8 @@ Record<ServedAnswer> result() {
        [](const A& a) { return listed(a, a.first()).prompts_system; }},
       {"weights", "What weights are stored in.", &A::weights},
       {"weights_as_published", "Whether they are in few bits because the model's file has them so.", &A::as_published},
+      {"kv_dtype_as_published", "Whether keys and values are as wide as the model's file says.",
+       &A::caches_as_published},
       {"accelerators", "Of all pools.", [](const A& a) { return a.accelerators(); }},
       {"launch", "A command that starts a replica so.", &A::launch},
       {"certificate", "What is proven of the choice; of the model, not of the hardware.", &A::certificate, proof()},

@@ -118,8 +118,9 @@ void declare_deployment(CommandLine& line, ServeRequest& request) {
        {"int4", StoredAs::kInt4},
        {"awq", StoredAs::kInt4},
        {"gptq", StoredAs::kInt4}},
-      "How weights are stored: bf16, fp8, mxfp4, nvfp4, int4 (awq, gptq); default as the file has them");
-  line.choice("--kv-dtype", request.cache_precision, cluster::precisions(), "Of keys and values; default bf16");
+      "How weights are stored: bf16, fp8, mxfp4, nvfp4, int4 (awq, gptq; groups of 128); default as the file has them");
+  line.choice("--kv-dtype", request.cache_precision, cluster::precisions(),
+              "Of keys and values; default the file's, else bf16");
   line.count("--tp", request.tp, "Tensor-parallel degree", 1024);
   line.count("--pp", request.pp, "Pipeline stages", 1024);
   line.count("--ep", request.ep, "Ways in which whole experts are spread over tp x dp", 1024);

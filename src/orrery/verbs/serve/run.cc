@@ -85,7 +85,7 @@ void warn_of_queue(ServedAnswer& out) {
 void say_of_bursts(ServedAnswer& out) {
   out.expected_error.measured = false;
   if (out.simulation)
-    out.expected_error.widen(2, out.expected_error.tpot ? ", of steady loads" : "");
+    out.expected_error.widen(2, out.expected_error.ttft ? ", of steady loads" : "");
   else
     out.warnings
         .warning("O2078", "the trace is not simulated: its bursts are not in the answer, and its errors not in theirs")
@@ -304,6 +304,7 @@ ServedAnswer serve(const ServeRequest& request) {
     out.expected_error = error_of(catalogue, model, *on.decoding.system, out);
   if (!systems.measures() && (!r.measurements.empty() || systems.maps()))
     out.expected_error.widen(1, ", by the roofline");
+  if (!(out.first().service.tpot > 0)) out.expected_error.tpot.reset();
   out.offload = r.offload.value_or(0);
   out.launch = launch_command(r.model, model, on, out);
   if (simulates(r, out)) {

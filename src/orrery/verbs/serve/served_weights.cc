@@ -107,6 +107,19 @@ Precision products_of(const serving::ServedModel& model) {
   return out;
 }
 
+// As the file says, which the engines take where nobody says otherwise.
+void choose_caches(const StoredWeights& file, ServeRequest& r, ServedAnswer& out) {
+  if (r.cache_precision) return;
+  r.cache_precision = file.caches;
+  out.caches_as_published = file.caches.has_value();
+  if (!file.unknown_caches.empty())
+    out.warnings
+        .warning("O0926", fmt::format("keys and values in `{}`, as the model's file has them, are not understood",
+                                      file.unknown_caches))
+        .note("they are taken in 16 bits")
+        .hint("say their width by `--kv-dtype`");
+}
+
 // In the format of the weights, where the machines have it.
 Precision computed(Precision wanted, const std::string& weights, const std::vector<serving::Machine>& machines) {
   const auto has = [&](const serving::Machine& m) { return m.system->accelerator.peak(wanted) > 0; };
@@ -117,6 +130,29 @@ Precision computed(Precision wanted, const std::string& weights, const std::vect
                            "16 bits",
                            weights));
   return Precision::kBf16;
+}
+
+// What is asked for, of weights that are no wider: fp8 products of 4-bit weights (W4A8).
+void multiply_in(Precision asked, serving::ServedModel& model) {
+  const double width = machine::bytes_per_element(asked);
+  const auto part = [&](Stored& s) {
+    if (width >= 1 && s.bytes > 0 && s.bytes < 1.05 * width && machine::bytes_per_element(s.products) > width)
+      s.products = asked;
+  };
+  for (ServedLayers& kind : model.kinds) {
+    part(kind.expert_stored);
+    for (serving::ServedMatrix& m : kind.matrices) part(m.stored);
+  }
+}
+
+// Where the weights' format leaves nothing that is multiplied as asked.
+void refuse_unused(Precision asked, const serving::ServedModel& model, const std::string& weights) {
+  const Precision narrowest = products_of(model);
+  if (machine::bytes_per_element(narrowest) <= machine::bytes_per_element(asked)) return;
+  base::fail("O2070",
+             fmt::format("{} weights are multiplied in {}, nothing in {}", weights, machine::name(narrowest),
+                         machine::name(asked)),
+             {}, fmt::format("`--precision {}`, or `--weights {}`", machine::name(narrowest), machine::name(asked)));
 }
 
 }  // namespace
@@ -144,13 +180,17 @@ void choose_weights(const StoredWeights& file, const std::vector<serving::Machin
     r.precision = r.precision.value_or(Precision::kBf16);
   } else if (as_file) {
     model = std::move(published);
+    if (r.precision) multiply_in(*r.precision, model);
     if (!r.precision) r.precision = computed(own, of_file, machines);
   } else if (r.weights) {
     store_as(asked.stored, *r.weights == StoredAs::kMxfp4 && model.mixes(), model);
+    if (r.precision) multiply_in(*r.precision, model);
     if (!r.precision) r.precision = computed(asked.stored.products, asked.name, machines);
   }
   out.weights = as_file ? of_file : r.weights ? asked.name : std::string(machine::name(*r.precision));
   out.as_published = as_file;
+  if (r.weights) refuse_unused(*r.precision, model, out.weights);
+  choose_caches(file, r, out);
   if (converts && !as_file)
     out.warnings
         .warning("O2085", fmt::format("the file of `{}` has {} weights: the answer is of a checkpoint in {}", out.model,

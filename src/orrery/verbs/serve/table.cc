@@ -4,6 +4,7 @@
 
 #include "orrery/base/text/text.h"
 #include "orrery/present/text_table.h"
+#include "orrery/present/within_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -40,7 +41,7 @@ const char* goal(serving::Goal of) {
 }
 
 std::string within(const std::optional<double>& share) {
-  return share ? fmt::format("within {:.0f} %", *share * 100) : "how far off is not known";
+  return share ? within_text(*share) : "how far off is not known";
 }
 
 // "fp8", or "mxfp4 weights as published, products in bf16".
@@ -126,7 +127,7 @@ std::string serve_table(const ServedAnswer& a) {
   const std::string band =
       a.is_crowded() && !a.is_simulated() ? "roughly: bursts decide" : within(a.expected_error.ttft);
   out += line("first token", fmt::format("{} mean{} ({})", seconds(s.ttft.mean), percentiles, band));
-  if (!a.expected_error.tpot)
+  if (!a.expected_error.ttft)
     out += line("", a.expected_error.of + "; its price and power are not known");
   else if (!a.expected_error.measured)
     out += line("", fmt::format("nothing like it was measured: errors are widened, of {}", a.expected_error.of));
@@ -134,9 +135,11 @@ std::string serve_table(const ServedAnswer& a) {
   out += line("output", fmt::format("{:.4g} tokens/s, {:.4g} of an accelerator, {:.4g} of a user",
                                     s.output_tokens_per_s, s.per_accelerator, s.per_user));
   out += line("capacity", fmt::format("{:.4g} requests/s", s.capacity));
-  out += line("keys and values",
-              fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held", s.memory.blocks,
-                          s.memory.block_tokens, s.max_concurrency, s.occupancy * 100));
+  out += line(
+      "keys and values",
+      fmt::format("{} blocks of {} tokens, {:.2f} such requests, {:.0f} % held{}", s.memory.blocks,
+                  s.memory.block_tokens, s.max_concurrency, s.occupancy * 100,
+                  a.caches_as_published ? fmt::format(", in {} as published", machine::name(d.cache_precision)) : ""));
   out += line("memory", fmt::format("{:.1f} GB weights, {:.1f} activations, {:.1f} graphs, {:.1f} caches, of {:.1f}",
                                     s.memory.weights / 1e9, s.memory.activations / 1e9, s.memory.graphs / 1e9,
                                     s.memory.caches / 1e9, s.memory.total / 1e9));

@@ -22,6 +22,25 @@ bool is_small(const machine::Accelerator& on) {
   return on.memory_bytes < 70.0 * (1 << 30) || on.name.find("A100") != std::string::npos;
 }
 
+struct StepLimits {
+  base::Count sequences, tokens;
+};
+
+// vLLM's server has others for TPUs by their kind, and for processors, by how many share a model.
+StepLimits limits_on(const machine::Accelerator& on, const Deployment& d) {
+  constexpr std::pair<std::string_view, base::Count> kTpus[] = {{"v6e", 1024}, {"v5e", 512}, {"v5p", 256}};
+  const EngineRules& of = rules(d.engine);
+  if (d.engine == Engine::kVllm && (on.name.starts_with("EPYC") || on.name.starts_with("Xeon")))
+    return {128 * d.tp * d.pp, 2048 * d.tp * d.pp};
+  StepLimits out = is_small(on) ? StepLimits{of.small_sequences, of.small_batched_tokens}
+                                : StepLimits{of.max_sequences, of.max_batched_tokens};
+  if (d.engine != Engine::kVllm || !on.name.starts_with("TPU")) return out;
+  out = {of.small_sequences, of.small_batched_tokens};
+  for (const auto& [kind, tokens] : kTpus)
+    if (on.name.find(kind) != std::string::npos) out.tokens = tokens;
+  return out;
+}
+
 // More of the host where it prepares a step between steps: assumptions.
 constexpr double kSynchronousStep = 0.5e-3, kSynchronousSequence = 3e-6;
 
@@ -33,12 +52,12 @@ const EngineRules& rules(Engine engine) {
 
 Deployment completed(Deployment d, const machine::Accelerator& on) {
   const EngineRules& of = rules(d.engine);
-  const bool small = is_small(on);
+  const StepLimits limits = limits_on(on, d);
   if (d.memory_share == 0) d.memory_share = of.memory_share;
   if (d.block_tokens == 0) d.block_tokens = of.block_tokens;
-  if (d.max_batched_tokens == 0) d.max_batched_tokens = small ? of.small_batched_tokens : of.max_batched_tokens;
+  if (d.max_batched_tokens == 0) d.max_batched_tokens = limits.tokens;
   if (d.max_sequences == 0) {
-    d.max_sequences = small ? of.small_sequences : of.max_sequences;
+    d.max_sequences = limits.sequences;
     if (d.engine == Engine::kVllm) d.max_sequences = std::min(d.max_sequences, d.max_batched_tokens);
   }
   return d;

@@ -38,7 +38,7 @@
 //   arrivals   u solves u = rate x (N s), from below, where a request finds u others; waiting: waiting.h. Beyond the
 //              rate that R users reach the queue grows: not stable
 //
-// Cost: some 5 evaluations of a step for users, 30 for arrivals.
+// Cost: some 7 evaluations of a step for users, 30 for arrivals.
 #include "orrery/engines/serving/model/evaluate.h"
 
 #include <algorithm>
@@ -374,10 +374,13 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   if (cycles.together() && !reserves) most = users_within(cycles.output() * (1 - cycles.of(most).share / 2));
   const double groups = static_cast<double>(d.replicas * d.dp);
   const Cycle full = cycles.of(most);
-  // Fewer may get more done: what the memory holds besides is no harm.
+  // Fewer may get more done, as long as half of them do: what the memory holds besides is no harm.
   out.capacity = groups * most / full.seconds;
-  for (double users = 1; users < most; users *= 2)
-    out.capacity = std::max(out.capacity, groups * users / cycles.of(users).seconds);
+  for (double users = std::floor(most / 2); users >= 1; users = std::floor(users / 2)) {
+    const double fewer = groups * users / cycles.of(users).seconds;
+    if (!(fewer > out.capacity)) break;
+    out.capacity = fewer;
+  }
   if (copies.apart() > 0) out.capacity = std::min(out.capacity, groups / copies.apart());
   Cycle cycle;
   double each = 0;  // requests a second

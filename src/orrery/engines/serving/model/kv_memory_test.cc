@@ -7,8 +7,28 @@
 namespace orrery::serving {
 namespace {
 
+using base::Count;
+
 KvMemory memory(const ServedModel& model, Deployment d = {}) {
   return kv_memory(model, test_system(), completed(d));
+}
+
+// vLLM's get_batch_defaults: its server on cards, TPUs and processors.
+TEST(StepLimits, OfVllmAreThoseOfItsPlatforms) {
+  const auto limits = [](const char* name, double memory, Deployment d = {}) {
+    machine::Accelerator on;
+    on.name = name, on.memory_bytes = memory;
+    d = completed(d, on);
+    return std::pair(d.max_sequences, d.max_batched_tokens);
+  };
+  EXPECT_EQ(limits("H100-SXM5-80GB", 80.0 * (1 << 30)), std::pair(Count{1024}, Count{8192}));
+  EXPECT_EQ(limits("A100-SXM4-80GB", 80.0 * (1 << 30)), std::pair(Count{256}, Count{2048}));
+  EXPECT_EQ(limits("L40S", 48e9), std::pair(Count{256}, Count{2048}));
+  EXPECT_EQ(limits("TPU-v6e", 32e9), std::pair(Count{256}, Count{1024}));
+  EXPECT_EQ(limits("TPU-v5p", 95e9), std::pair(Count{256}, Count{256}));
+  EXPECT_EQ(limits("TPU7x", 192e9), std::pair(Count{256}, Count{2048}));
+  EXPECT_EQ(limits("EPYC-Zen5-2c", 64e9, {.tp = 2}), std::pair(Count{256}, Count{4096}));
+  EXPECT_EQ(limits("TPU-v5p", 95e9, {.engine = Engine::kSglang}), std::pair(Count{2048}, Count{8192}));
 }
 
 TEST(KvMemory, IsWhatTheRulesOfEachEngineLeave) {

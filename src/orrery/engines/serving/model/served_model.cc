@@ -221,7 +221,7 @@ double bytes_of_weight(const Stored& stored, const Deployment& d) {
   return stored.bytes > 0 ? stored.bytes : machine::bytes_per_element(d.precision);
 }
 
-double weight_bytes(const ServedModel& model, const Deployment& d) {
+double weight_bytes(const ServedModel& model, const Deployment& d, bool experts) {
   // Of a kind, the fullest stage's.
   const double share = static_cast<double>(base::ceil_divide(model.layers, d.pp)) / static_cast<double>(model.layers);
   double sum = 0;
@@ -229,8 +229,9 @@ double weight_bytes(const ServedModel& model, const Deployment& d) {
     double layer = kind.small * kSmallBytes;
     for (const ServedMatrix& m : kind.matrices) layer += bytes_of(m, d);
     const double expert = static_cast<double>(kind.expert_in * kind.expert_up + kind.expert_inner * kind.expert_in);
-    layer += static_cast<double>(kind.experts) / static_cast<double>(d.tp * d.dp) * expert *
-             bytes_of_weight(kind.expert_stored, d);
+    if (experts)
+      layer += static_cast<double>(kind.experts) / static_cast<double>(d.tp * d.dp) * expert *
+               bytes_of_weight(kind.expert_stored, d);
     sum += layer * static_cast<double>(kind.layers) * (kind.ahead ? 1 : share);  // those ahead stand on the last
   }
   // Tables and towers stand on the first stage, logits on the last.

@@ -102,7 +102,7 @@ void check(const ServedModel& model, const Deployment& deployment, base::Diagnos
 machine::Precision product_precision(const Stored& stored, const Deployment& deployment);
 double bytes_of_weight(const Stored& stored, const Deployment& deployment);
 
-// Bytes of weights on the accelerator that has most of them.
-double weight_bytes(const ServedModel& model, const Deployment& deployment);
+// Bytes of weights on the accelerator that has most of them; those of routed experts among them, or not.
+double weight_bytes(const ServedModel& model, const Deployment& deployment, bool experts = true);
 
 }  // namespace orrery::serving

@@ -80,9 +80,7 @@ StepModel::StepModel(const ServedModel& model, const cluster::System& system, co
       ridge_tokens_(system.accelerator.peak(deployment.precision) / system.accelerator.memory_bytes_per_s *
                     machine::bytes_per_element(deployment.precision) / 2),
       watts_(system.watts_per_gpu * static_cast<double>(deployment.group())) {
-  ServedModel dense = model;
-  for (ServedLayers& kind : dense.kinds) kind.experts = 0;
-  dense_bytes_ = weight_bytes(dense, deployment);
+  dense_bytes_ = weight_bytes(model, deployment, false);
   if (deployment.pp > 1) {
     const int level = collective::level_between(fabric_, static_cast<int>(deployment.tp * deployment.dp));
     stage_message_fixed_ = collective::message_seconds(fabric_, level, 0);
