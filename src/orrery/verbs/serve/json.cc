@@ -84,13 +84,13 @@ Record<Simulation> simulation() {
 }
 
 Record<ServingError> error() {
-  return {
-      {"tpot", "As a share; null: answers have one token, or no engine was measured on such a machine.", &ServingError::tpot},
-      {"ttft", "The same.", &ServingError::ttft},
-      {"output_tokens_per_s", "The same.", &ServingError::throughput},
-      {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
-      {"of", "What those runs of the time between tokens have in common with it, or why there are none.",
-       &ServingError::of}};
+  return {{"tpot", "As a share; null: answers have one token, or no engine was measured on such a machine.",
+           &ServingError::tpot},
+          {"ttft", "The same.", &ServingError::ttft},
+          {"output_tokens_per_s", "The same.", &ServingError::throughput},
+          {"measured", "False: nothing like it was measured, the figure is a wider one.", &ServingError::measured},
+          {"of", "What those runs of the time between tokens have in common with it, or why there are none.",
+           &ServingError::of}};
 }
 
 struct Listed {

@@ -54,19 +54,19 @@ void declare_pool(CommandLine& line, const std::string& option, std::optional<se
 
 // "16", of each system, or "dgx-h100=16,dgx-h20=32".
 void declare_accelerators(CommandLine& line, ServeRequest& request) {
-  line.meant_each("--gpus", "N|SYSTEM=N[,SYSTEM=N]",
-                  "Accelerators that may be taken, of each system: what is not given below is searched among them",
-                  true, [&request](const std::string& text) {
-                    const std::size_t equals = text.rfind('=');
-                    const bool named = equals != std::string::npos && equals > 0;
-                    const auto number =
-                        base::parse_number<base::Count>(named ? text.substr(equals + 1) : text, 1, 1024);
-                    if (!number || (request.gpus && (!named || request.gpus_of.empty())))
-                      misuse("O1102", fmt::format("--gpus: `{}` is no number from 1 to 1024", text),
-                             "write `--gpus 16`, or of each system `--gpus dgx-h100=16,dgx-h20=32`");
-                    request.gpus = std::max(request.gpus.value_or(0), *number);
-                    if (named) request.gpus_of.emplace_back(text.substr(0, equals), *number);
-                  });
+  line.meant_each(
+      "--gpus", "N|SYSTEM=N[,SYSTEM=N]",
+      "Accelerators that may be taken, of each system: what is not given below is searched among them", true,
+      [&request](const std::string& text) {
+        const std::size_t equals = text.rfind('=');
+        const bool named = equals != std::string::npos && equals > 0;
+        const auto number = base::parse_number<base::Count>(named ? text.substr(equals + 1) : text, 1, 1024);
+        if (!number || (request.gpus && (!named || request.gpus_of.empty())))
+          misuse("O1102", fmt::format("--gpus: `{}` is no number from 1 to 1024, or not the only one", text),
+                 "write `--gpus 16`, or of each system `--gpus dgx-h100=16,dgx-h20=32`");
+        request.gpus = std::max(request.gpus.value_or(0), *number);
+        if (named) request.gpus_of.emplace_back(text.substr(0, equals), *number);
+      });
 }
 
 void declare_load(CommandLine& line, ServeRequest& request) {

@@ -36,9 +36,13 @@ ServingError error_of(const std::string& catalogue, const serving::ServedModel& 
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
   ServingError out{tpot.share, ttft.share, share(ServedFigure::kThroughput).share, tpot.alike && ttft.alike, tpot.of};
-  const bool guesses = answer.first().deployment.drafted > 0, narrow = widens(model, answer.first().deployment);
-  if (guesses || narrow || answer.prompts())
-    out.widen(2, guesses ? ", without guesses" : narrow ? ", weights as wide as products" : "");
+  const bool guesses = answer.first().deployment.drafted > 0, narrow = widens(model, answer.first().deployment),
+             copies = answer.load.host_hit > 0;
+  if (guesses || narrow || copies || answer.prompts())
+    out.widen(2, guesses  ? ", without guesses"
+                 : narrow ? ", weights as wide as products"
+                 : copies ? ", without copies in the host's memory"
+                          : "");
   return out;
 }
 

@@ -33,9 +33,9 @@ std::vector<std::string> names_of(const ServeRequest& r) {
 
 ServedSystems::ServedSystems(const ServeRequest& r, const std::string& catalogue, ServedAnswer& out)
     : names_(names_of(r)) {
-  if (names_.size() > 1 && std::find(names_.begin(), names_.end(), kThisMachine) != names_.end())
-    base::fail("O2070", fmt::format("`{}` serves by itself, not beside other systems", kThisMachine), {},
-               "ask for it alone: engines have other limits on processors");
+  if ((names_.size() > 1 || r.prefill) && std::find(names_.begin(), names_.end(), kThisMachine) != names_.end())
+    base::fail("O2070", fmt::format("`{}` is one accelerator, and not searched beside others", kThisMachine), {},
+               "ask for it alone, without pools: engines have other limits on processors");
   for (const std::string& name : names_) {
     if (name == kThisMachine) {
       here_ = std::make_unique<ThisMachine>(r.limits.threads);
@@ -84,10 +84,7 @@ void ServedSystems::check(const ServeRequest& r, const serving::ServedModel& mod
     return p == machine::Precision::kBf16 || p == machine::Precision::kFp32;
   };
   const auto refuse = [&](const std::string& what, const char* way) {
-    found
-        .error("O2070", fmt::format("`{}` computes in bf16 and fp32, and nothing else is measured on it: {}",
-                                    kThisMachine, what))
-        .hint(way);
+    found.error("O2070", fmt::format("`{}` computes in bf16 and fp32, but {}", kThisMachine, what)).hint(way);
   };
   if (!computes(*r.precision))
     refuse(fmt::format("products are in {}", machine::name(*r.precision)), "`--precision bf16`");

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/engines/serving/model/evaluate.h"
 #include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
@@ -278,16 +279,16 @@ TEST_F(Simulate, LoadsFromTheHostWhatTheDeviceHadToDrop) {
   EXPECT_EQ(limits.host_blocks, static_cast<base::Count>(64e9 / (131072 * 16)));
 }
 
-// Sixteen families of prompts in turns, 4,096 tokens in common in each and 512 that nobody else has; the device holds
-// four prompts, the host everything.
+// Two hundred families of prompts in turns, 4,096 tokens in common in each and 512 that nobody else has: when one comes
+// again, the device has dropped it, and the host has it.
 std::vector<Request> families(double seconds, std::size_t count, base::SplitMix* random) {
   std::vector<Request> out;
   double now = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     now += random != nullptr ? -std::log(1 - uniform(*random)) * seconds : seconds;
     Request request{base::saturated(now * 1e9), 4608, 20};
-    for (std::uint64_t b = 0; b < 8; ++b) request.contents.push_back(1 + 8 * (i % 16) + b);
-    request.contents.push_back(1000 + i);
+    for (std::uint64_t b = 0; b < 8; ++b) request.contents.push_back(1 + 8 * (i % 200) + b);
+    request.contents.push_back(10000 + i);
     out.push_back(request);
   }
   return out;
@@ -300,31 +301,37 @@ TEST_F(Simulate, OfCopiesInTheHostsMemoryAgreesWithTheClosedForm) {
     const Deployment d = completed({.engine = engine, .block_tokens = 16});
     const StepModel steps(llama_, system, d, operators_);
     const KvMemory memory = kv_memory(llama_, system, d);
-    const auto simulated = [&](const std::vector<Request>& all) {
+    const auto simulated = [&](const std::vector<Request>& all, base::Count users) {
       SchedulerLimits limits = limits_of(d, memory, all);
-      SimulationOptions options;
-      options.skip_first = 100;
+      SimulationOptions options{.users = users, .skip_first = 500};
       options.load_seconds_per_token = add_host_memory(400e9, memory, system.accelerator, limits);
-      limits.blocks = 4 * 290;
-      limits.chunked = true;
-      return simulate(steps, limits, all, options);
+      const Simulation out = simulate(steps, limits, all, options);
+      const double count = static_cast<double>(all.size());
+      EXPECT_NEAR(out.loaded_share, (count - 200) * 4096.0 / (count * 4608), 0.02) << rules(engine).name;
+      return out;
     };
     Load load;
     load.prompt = Lengths::constant(4608), load.output = Lengths::constant(20);
     load.host_hit = 4096.0 / 4608;
-    // One by one: exactly what the copies and the steps take.
-    const Simulation alone = simulated(families(2, 200, nullptr));
-    EXPECT_NEAR(alone.loaded_share, 184 * 4096.0 / (200 * 4608), 1e-12) << rules(engine).name;
+    const auto compare = [&](const Simulation& s, double first, double whole) {
+      const Service closed = evaluate(llama_, system, d, load, operators_);
+      const auto where = testing::Message() << rules(engine).name << " " << load.concurrency.value_or(0) << " users, "
+                                            << load.rate.value_or(0) << " requests a second";
+      EXPECT_NEAR(closed.ttft.mean, s.ttft_mean, first * s.ttft_mean) << where;
+      EXPECT_NEAR(closed.e2e, s.e2e_mean, whole * s.e2e_mean) << where;
+    };
+    // One user: exactly. Several, who once began apart, go on so: their first tokens are others', not their requests.
     load.concurrency = 1;
-    EXPECT_NEAR(evaluate(llama_, system, d, load, operators_).ttft.mean, alone.ttft_mean, 1e-8) << rules(engine).name;
-    // At random: the link and the steps have queues.
+    compare(simulated(families(0, 800, nullptr), 1), 1e-6, 1e-6);
+    load.concurrency = 4;
+    compare(simulated(families(0, 1200, nullptr), 4), 0.7, 0.05);
     load.concurrency.reset();
-    base::SplitMix random(1);
-    load.rate = 1 / 0.08;
-    const Simulation busy = simulated(families(0.08, 3000, &random));
-    const Service closed = evaluate(llama_, system, d, load, operators_);
-    EXPECT_NEAR(closed.ttft.mean, busy.ttft_mean, 0.1 * busy.ttft_mean) << rules(engine).name;
-    EXPECT_NEAR(closed.e2e, busy.e2e_mean, 0.1 * busy.e2e_mean) << rules(engine).name;
+    for (const double rate : {4., 12.}) {
+      base::SplitMix random(1);
+      load.rate = rate;
+      compare(simulated(families(1 / rate, 2000, &random), 0), 0.08, 0.1);
+    }
+    load.rate.reset();
   }
 }
 
