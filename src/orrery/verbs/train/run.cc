@@ -138,6 +138,11 @@ std::vector<std::string> strange(const Setting& setting, const TrainedModel& tra
   if (cluster::needed(trained.model, trained.plan, trained.plan.stack.lacks) != 0)
     out.push_back("its software does not run this plan");
   if (trained.plan.lora_rank > 0) out.push_back("no run that trains adapters was measured");
+  if (cluster::frozen_bytes(trained.plan, 2) < 2 && trained.plan.lora_rank > 0)
+    out.push_back("no run with frozen weights in so few bits was measured");
+  if (std::any_of(trained.model.kinds.begin(), trained.model.kinds.end(),
+                  [](const cluster::LayerKind& kind) { return kind.scan.heads > 0; }))
+    out.push_back("no run of a model with scans was measured");
   if (!setting.changed.empty()) out.push_back(fmt::format("no run with another `{}` was measured", setting.changed));
   return out;
 }
