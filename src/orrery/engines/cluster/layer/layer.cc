@@ -251,6 +251,9 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += sorted;
     bytes.backward += sorted;
   }
+  const BesideFrozen beside = beside_frozen(c, kind);
+  bytes.forward += beside.forward_bytes;
+  bytes.backward += beside.backward_bytes;
   if (c.plan.lora_rank > 0 && frozen_bytes(c.plan, 2) < 2) {
     // Each pass reads the quantised matrices and writes what the products read.
     const double made = (frozen_bytes(c.plan, 2) + 2) * kind.split_params / t;
@@ -274,14 +277,11 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);
   const CollectiveSeconds once = collectives_of(c, kind);
-  const BesideFrozen beside = beside_frozen(c, kind);
-  bytes.forward += beside.forward_bytes;
-  bytes.backward += beside.backward_bytes;
 
   const double jitter = kind.parts * c.system.calibration.jitter_seconds * (static_cast<double>(plan.tp) - 1);
   const bool flash = c.model.attention == Attention::kFlash;
   const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
-  const double ops = kind.host_operators + core_ops + beside.ops;
+  const double ops = kind.host_operators + core_ops + beside_frozen(c, kind).ops;
   const double issue = plan.stack.host * c.operators.issue_seconds();
   const base::Count local = kind.mixture.count > 0 ? kind.mixture.count / plan.ep : 0;
   const double grouped = kin(plan.stack.name) == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts
