@@ -145,8 +145,21 @@ std::vector<std::string> strange(const Setting& setting, const TrainedModel& tra
   if (cluster::needed(trained.model, trained.plan, trained.plan.stack.lacks) != 0)
     out.push_back("its software does not run this plan");
   if (trained.plan.lora_rank > 0) out.push_back("no run that trains adapters was measured");
+  if (cluster::frozen_bytes(trained.plan, 2) < 2 && trained.plan.lora_rank > 0)
+    out.push_back("no run with frozen weights in so few bits was measured");
+  if (trained.plan.capacity_factor > 0) out.push_back("no run with experts of a capacity was measured");
+  if (std::any_of(trained.model.kinds.begin(), trained.model.kinds.end(),
+                  [](const cluster::LayerKind& kind) { return kind.scan.heads > 0; }))
+    out.push_back("no run of a model with scans was measured");
   if (!setting.changed.empty()) out.push_back(fmt::format("no run with another `{}` was measured", setting.changed));
   return out;
+}
+
+// Software whose own runs nobody compared with what is measured of its kin. torchtitan's, torchtune's and AutoModel's
+// were (docs/model/cluster.md, given runs).
+bool compared_by_kin_alone(cluster::StackName stack) {
+  using enum cluster::StackName;
+  return stack != cluster::kin(stack) && stack != kTorchtitan && stack != kTorchtune && stack != kAutomodel;
 }
 
 // How far off the prediction may be, or why nobody knows.
@@ -165,8 +178,13 @@ void say_expected_error(const Setting& setting, TrainedModel& trained) {
   const std::vector<KindError> kinds = read_error_kinds(catalogue_directory());
   RunKind kind = kind_of(trained.model, trained.system, trained.plan);
   const auto known = [&](const KindError& one) { return one.kind.stack == kind.stack; };
-  if (std::none_of(kinds.begin(), kinds.end(), known))
+  if (std::none_of(kinds.begin(), kinds.end(), known)) {
     kind.stack = cluster::name_of(cluster::kin(stack), cluster::stacks());
+    if (compared_by_kin_alone(stack) && std::any_of(kinds.begin(), kinds.end(), [&](const KindError& one) {
+          return known(one) && one.kind.accelerator == kind.accelerator;
+        }))
+      apart.push_back(fmt::format("no run of {} itself was measured", cluster::name_of(stack, cluster::stacks())));
+  }
   const RunSizes sizes = sizes_of(trained.model, trained.plan);
   if (chosen_for_time(trained)) {
     const std::string name = cluster::name_of(stack, cluster::stacks());

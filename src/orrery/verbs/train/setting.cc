@@ -120,6 +120,8 @@ cluster::Plan requested_plan(const TrainRequest& request, cluster::Plan plan) {
   if (request.zero >= 0) plan.zero = request.zero;
   if (request.schedule) plan.schedule = cluster::schedule_of(*request.schedule);
   if (request.schedule == cluster::PipelineChoice::kInterleaved && !request.interleave) plan.interleave = 2;
+  // A V has two chunks on each stage: who says so says nothing new.
+  if (cluster::folded(plan.schedule) && plan.interleave == 2) plan.interleave = 1;
   return plan;
 }
 
@@ -145,6 +147,11 @@ void settle_stack(const TrainRequest& request, base::Overrides& plan, const std:
   if ((stack.lacks & cluster::feature("1f1b")) != 0 && (stack.lacks & cluster::feature("gpipe")) == 0 &&
       !request.interleave)
     trained.plan.schedule = cluster::Schedule::kGpipe;
+  // Where it cannot exchange gradients beside a schedule it does so after the passes.
+  if (request.schedule && (stack.lacks & cluster::feature("overlapped_zero_bubble")) != 0) {
+    const cluster::Schedule schedule = cluster::schedule_of(*request.schedule);
+    if (schedule == cluster::Schedule::kZeroBubble || cluster::folded(schedule)) trained.plan.overlap.dp = 0;
+  }
   if (!request.overlap) return;
   trained.plan.overlap = {};
   for (const std::string& name : *request.overlap) plan.push_back({"overlap." + name, "1"});

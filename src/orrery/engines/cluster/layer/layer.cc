@@ -53,6 +53,9 @@ constexpr double kWeightOps = 4;  // by weight gradients of each part of a layer
 // By Megatron-Core for each of a rank's experts, whose products Transformer Engine issues one by one: of either matrix
 // forward one and backward two, and the quantisation of what they read, where there is one.
 constexpr double kGroupedForwardOps = 2, kGroupedBackwardOps = 4, kGroupedWeightOps = 2, kGroupedQuantiseOps = 2;
+// By an adapter's two products, the scale and the sum (PEFT, torchtune, NeMo); by bitsandbytes for a matrix in 4 bits,
+// whose blocks' scales are quantised as well (dequantize_4bit): scales, their mean, weights.
+constexpr double kAdapterOps = 4, kDequantiseOps = 3;
 constexpr double kNetworkOps = 3;  // by a feed-forward network that is done again: two products, the activation
 constexpr double kEmbeddingOps = 12;
 constexpr double kLogitsOps = 15;
@@ -83,6 +86,41 @@ double sorted_bytes(const LayerContext& c, const LayerKind& kind) {
   const bool gated = mixture.up > mixture.inner;
   return bytes -
          (gated ? 6 : 4) * T * mixture.top_k * static_cast<double>(mixture.inner) / static_cast<double>(c.plan.tp);
+}
+
+// Matrices of their own that a fused one stands for: queries, keys, values; gate and up projections. Megatron's
+// adapters stand beside the fused ones.
+double modules_of(const LayerContext& c, const LayerKind& kind, const Matrix& m) {
+  if (kin(c.plan.stack.name) != StackName::kPytorchFsdp) return 1;
+  if (m.name == "KQV") return m.kv_width > 0 && !kind.cores.empty() && m.kv_width == kind.cores[0].width ? 2 : 3;
+  return of_network(m.name) && m.name.ends_with("FF1") && kind.second_operand < 0.5 ? 2 : 1;
+}
+
+// What adapters and quantised matrices of a layer add to the operators of a forward pass, and to the bytes of either
+// one at 16 bits: results are added forwards, gradients of the input backwards, 4 + 2 for each element. The scale is
+// taken as part of a product, as compilers and fused kernels have it.
+struct BesideFrozen {
+  double ops = 0, forward_bytes = 0, backward_bytes = 0;
+};
+
+BesideFrozen beside_frozen(const LayerContext& c, const LayerKind& kind) {
+  BesideFrozen out;
+  const Plan& plan = c.plan;
+  if (plan.lora_rank == 0) return out;
+  const double t = plan.tp;
+  const double T = tokens_of(c, kind.seq);
+  const bool narrow = frozen_bytes(plan, 2) < 2;
+  for (const Matrix& m : kind.matrices) {
+    if (narrow) out.ops += kDequantiseOps * modules_of(c, kind, m);
+    if (!adapted(plan, m.name)) continue;
+    out.ops += kAdapterOps * modules_of(c, kind, m);
+    const double columns = static_cast<double>(m.out) / (m.split == Split::kColumns ? t : 1) +
+                           static_cast<double>(m.kv_heads) * static_cast<double>(m.kv_width) / t;
+    const double rows = static_cast<double>(m.in) / (m.split == Split::kRows ? t : 1);
+    out.forward_bytes += 6 * T * columns;
+    out.backward_bytes += 6 * T * rows;
+  }
+  return out;
 }
 
 // What selective recomputation does again of a layer.
@@ -216,6 +254,9 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += sorted;
     bytes.backward += sorted;
   }
+  const BesideFrozen beside = beside_frozen(c, kind);
+  bytes.forward += beside.forward_bytes;
+  bytes.backward += beside.backward_bytes;
   if (c.plan.lora_rank > 0 && frozen_bytes(c.plan, 2) < 2) {
     // Each pass reads the quantised matrices and writes what the products read.
     const double made = (frozen_bytes(c.plan, 2) + 2) * kind.split_params / t;
@@ -244,7 +285,7 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const double jitter = kind.parts * c.system.calibration.jitter_seconds * (static_cast<double>(plan.tp) - 1);
   const bool flash = c.model.attention == Attention::kFlash;
   const double core_ops = static_cast<double>(kind.cores.size()) * (flash ? kFlashOps : kCoreOps);
-  const double ops = kind.host_operators + core_ops;
+  const double ops = kind.host_operators + core_ops + beside_frozen(c, kind).ops;
   const double issue = plan.stack.host * c.operators.issue_seconds();
   const base::Count local = kind.mixture.count > 0 ? kind.mixture.count / plan.ep : 0;
   const double grouped = kin(plan.stack.name) == StackName::kMegatronCore && local > 1 && !plan.stack.fused_experts

@@ -80,6 +80,26 @@ TEST(Adapters, StandBesideNoExpertEvenWhereARankHasOneAlone) {
   EXPECT_EQ(products, 2 * 3 * 24 * 8) << "two beside each of three matrices, for each layer and microbatch";
 }
 
+// Where the host decides, all that adapters add are their operators: two products, a scale and a sum forwards, twice as
+// many backwards. PyTorch's stand beside queries, keys and values apart.
+TEST(Adapters, AreIssuedAsFourOperatorsEachBesideTheMatricesOfTheirSoftware) {
+  Training run{gpt(16, 2048, 24), a100(1600), {}};
+  run.system.accelerator.host_seconds_per_op = 1;
+  run.plan.lora_rank = 16;
+  run.plan.stack.name = StackName::kMegatronCore;
+  const auto with_networks = [&](bool networks) {
+    run.plan.lora_networks = networks;
+    return evaluated(run).iteration_s;
+  };
+  const double layers = 24, passes = 3;
+  const double all = with_networks(true), attention = with_networks(false);
+  EXPECT_NEAR(all - attention, layers * passes * 4 * 2, 1e-3) << "both matrices of a feed-forward network";
+  run.plan.stack.name = StackName::kPytorchFsdp;
+  EXPECT_NEAR(with_networks(false) - attention, layers * passes * 4 * 2, 1e-3) << "queries, keys and values apart";
+  run.plan.frozen_bits = 4;
+  EXPECT_NEAR(with_networks(true) - all, layers * passes * (3 * 6 + 4 * 2), 1e-3) << "six matrices are made whole";
+}
+
 TEST(Adapters, TiedTablesThatAreFrozenExchangeNoGradients) {
   Training run{gpt(16, 2048, 24), a100(400), {}};
   run.plan = {.gpus = 4, .global_batch = 8, .pp = 4};

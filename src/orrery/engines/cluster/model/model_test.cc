@@ -242,5 +242,50 @@ TEST(ClusterModel, AnEncodersLayersAndItsTokensAreSeenByTheDecoder) {
   EXPECT_FALSE(possible(both, run.system, plan)) << "512 tokens in 1024 parts";
 }
 
+TEST(ClusterModel, ExpertsOnALatentExchangeItsWidthAndKeepItsElements) {
+  Gpt sizes = gpt(16, 2048, 8, 51200, 1024);
+  sizes.biases = false;
+  sizes.experts = {.count = 8, .top_k = 2, .ffn = 1024};
+  Training run{sizes, a100(400), {}};
+  run.plan = {.gpus = 8, .global_batch = 8, .dp = 8, .ep = 8};
+  const auto on_latent = [&](base::Count latent) {
+    Transformer model = workload::plain_transformer(sizes);
+    for (workload::Block& block : model.stacks[0].kinds)
+      std::get<workload::Experts>(block.feed_forward).latent = latent;
+    return of(model, sizes);
+  };
+  const auto exchanged = [&](const Model& model) {
+    const Iteration i = evaluate(model, run.system, run.plan, machine::Roofline(run.system.accelerator));
+    return i.breakdown.ep_exposed + i.hidden.ep;
+  };
+  const Model none = on_latent(0), whole = on_latent(2048), half = on_latent(1024), quarter = on_latent(512);
+  EXPECT_EQ(exchanged(whole), exchanged(none));
+  EXPECT_NEAR(exchanged(whole) - exchanged(half), 2 * (exchanged(half) - exchanged(quarter)), 1e-9);
+  EXPECT_LT(exchanged(quarter), exchanged(half));
+  EXPECT_EQ(none.kinds[0].expert_params, 2 * half.kinds[0].expert_params);
+  EXPECT_EQ(half.kinds[0].whole_params - none.kinds[0].whole_params, 2 * 2048.0 * 1024);
+  EXPECT_LT(memory(half, run.plan).activations, memory(none, run.plan).activations);
+}
+
+TEST(ClusterModel, ValuesThatAreKeysAndLayersThatBorrowThemHaveNoMatrixOfTheirOwn) {
+  const Gpt sizes = gpt(16, 2048, 8, 51200, 1024);
+  const auto with = [&](bool equal, bool borrows) {
+    Transformer model = workload::plain_transformer(sizes);
+    auto& a = std::get<workload::Attention>(model.stacks[0].kinds[0].mixer);
+    a.query_bias = a.key_bias = a.value_bias = false;
+    a.value_is_key = equal;
+    a.borrows = borrows;
+    return of(model, sizes);
+  };
+  const Model own = with(false, false), equal = with(true, false), borrowed = with(false, true);
+  const double matrix = 2048.0 * 2048;
+  EXPECT_NEAR(parameters(own) - parameters(equal), 8 * matrix, 1);
+  EXPECT_NEAR(parameters(own) - parameters(borrowed), 8 * 2 * matrix, 1);
+  EXPECT_NEAR(model_flops_per_sequence(own) - model_flops_per_sequence(equal), 3 * 8 * 2 * 1024 * matrix, 1);
+  const Plan plan;
+  EXPECT_EQ(memory(own, plan).activations, memory(equal, plan).activations) << "both are there";
+  EXPECT_NEAR(memory(own, plan).activations - memory(borrowed, plan).activations, 8 * 2.0 * 1024 * 2 * 2048, 1);
+}
+
 }  // namespace
 }  // namespace orrery::cluster

@@ -71,6 +71,7 @@ const Names<StackName>& stacks() {
                                          {"internevo", kInternevo},
                                          {"litgpt", kLitgpt},
                                          {"llama-factory", kLlamaFactory},
+                                         {"neuronx-distributed", kNeuronx},
                                          {"primus", kPrimus},
                                          {"torchtitan", kTorchtitan},
                                          {"torchtune", kTorchtune},

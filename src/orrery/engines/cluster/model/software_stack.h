@@ -20,17 +20,19 @@ enum class StackName {
   kInternevo,
   kLitgpt,
   kLlamaFactory,
+  kNeuronx,
   kPrimus,
   kTorchtitan,
   kTorchtune,
   kXtuner,
 };
-inline constexpr std::size_t kStacks = 13;
+inline constexpr std::size_t kStacks = 14;
 
 // That of the first four whose ways of its own the engine knows: the turns of interleaved stages, experts one by one.
 constexpr StackName kin(StackName name) {
   if (name <= StackName::kXla) return name;
   if (name == StackName::kPrimus) return StackName::kMegatronCore;
+  if (name == StackName::kNeuronx) return StackName::kXla;
   return name == StackName::kInternevo ? StackName::kMegatron2021 : StackName::kPytorchFsdp;
 }
 
