@@ -1,4 +1,4 @@
-// What Megatron-Core does of a mixture by operators of PyTorch, one after the other through memory.
+// What Megatron-Core and NeMo AutoModel do of a mixture by operators of PyTorch, one after the other through memory.
 #pragma once
 
 #include "orrery/engines/cluster/layer/layer.h"

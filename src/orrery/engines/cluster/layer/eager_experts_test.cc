@@ -57,6 +57,17 @@ TEST(EagerExperts, LimitsCost18BytesOfEveryElementThatTheFirstMatrixYields) {
   EXPECT_EQ(eager.limits_bytes, eager.forward_bytes) << "all of the forward pass is done again with activations";
 }
 
+TEST(EagerExperts, OfAutoModelBothBiasesAreAddedAndLimitsAreCompiled) {
+  Trained run;
+  run.plan.stack.name = StackName::kAutomodel;
+  run.set(true, true);
+  const EagerExperts eager = run.eager();
+  EXPECT_EQ(eager.forward_bytes + eager.backward_bytes, kCopies * (68 * 2048 + 14 * 2 * 1536));
+  EXPECT_EQ(eager.limits_bytes, 0);
+  run.set(false, true);
+  EXPECT_EQ(run.eager().forward_bytes, 0);
+}
+
 TEST(EagerExperts, ALayerIsSlowerByThatTrafficAndNoMore) {
   Trained run;
   run.plan.stack.traffic = 1.5;

@@ -11,6 +11,9 @@ struct EagerNorms {
   double norms_bytes = 0;  // of `forward_bytes`, what is done again where norms are
 };
 
+// Bytes of a token on a rank that wait for the backward pass besides.
+double kept_by_chains(const Plan& plan, const LayerKind& kind);
+
 EagerNorms eager_norms(const LayerContext& context, const LayerKind& kind);
 
 }  // namespace orrery::cluster

@@ -4,6 +4,7 @@
 
 #include "orrery/describe/machine/roofline.h"
 #include "orrery/engines/cluster/model/a100_test_util.h"
+#include "orrery/engines/cluster/model/memory.h"
 
 namespace orrery::cluster {
 namespace {
@@ -83,6 +84,18 @@ TEST(EagerNorms, WhatIsComputedAgainIsEagerAgain) {
   const double with = run.passes().backward.again;
   run.plan.stack.eager = false;
   EXPECT_NEAR(with - run.passes().backward.again, Llama().bytes().norms_bytes / (2.039e12 * 0.85), 1e-12);
+}
+
+TEST(EagerNorms, KeepTheirInputsIn32BitsAndGatesTheirActivation) {
+  Llama run;
+  const auto kept = [&] { return activation_bytes_per_layer(run.model, run.plan, run.model.kinds.at(0)); };
+  const double with = kept();
+  run.plan.stack.eager = false;
+  EXPECT_DOUBLE_EQ(with - kept(), kTokens * (4 * 2 * 1024 + 2 * 4 * 1024 / 2));
+  run.plan.recompute = Recompute::kFull;
+  const double input = kept();
+  run.plan.stack.eager = true;
+  EXPECT_DOUBLE_EQ(kept(), input) << "of a layer that is done again only its input is kept";
 }
 
 }  // namespace

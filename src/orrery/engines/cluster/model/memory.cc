@@ -38,6 +38,7 @@
 #include <array>
 
 #include "orrery/engines/cluster/layer/eager_experts.h"
+#include "orrery/engines/cluster/layer/eager_norms.h"
 #include "orrery/engines/cluster/model/networks_again.h"
 #include "orrery/engines/cluster/pipeline/stages.h"
 #include "orrery/engines/cluster/pipeline/v_schedules.h"
@@ -202,7 +203,8 @@ LayerBytes again_bytes(const Plan& plan, const LayerKind& kind, double all, doub
 
 LayerBytes layer_bytes(const Model& model, const Plan& plan, const LayerKind& kind) {
   const double core = core_bytes(model, plan, kind);
-  const double all = plan.stack.kept * all_bytes(model, plan, kind, core);
+  const double all =
+      plan.stack.kept * all_bytes(model, plan, kind, core) + local_tokens(plan, kind.seq) * kept_by_chains(plan, kind);
   if (plan.recompute == Recompute::kNone) return {all, 0, core, all};
   LayerBytes bytes = again_bytes(plan, kind, all, core);
   bytes.whole = all;

@@ -110,6 +110,7 @@ void add_activation(const workload::FeedForward& f, double times, LayerKind& kin
   kind.activated[0] += (f.gated ? 6 : 4) * inner;
   kind.activated[1] += (f.gated ? 10 : 6) * inner;
   kind.kept_inner += (f.gated ? 3 : 2) * inner;
+  if (f.gated) kind.gates += inner;
   kind.second_operand = f.gated ? 1.0 / 3 : 0.5;
 }
 

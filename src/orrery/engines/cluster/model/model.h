@@ -91,6 +91,7 @@ struct LayerKind {
   double heads_normed = 0;       // those of queries and keys,
   double rotated = 0;            // and of queries and keys that carry their position
   double activated[2] = {0, 0};  // bytes of a token around the activation function: forward, backward
+  double gates = 0;              // elements of a token that are gated,
   double kept_inner = 0;         // elements of a token that it keeps,
   double second_operand = 0;     // share of them that the second product reads
   double latents = 0;            // elements of a token between narrow projections
