@@ -262,7 +262,7 @@ std::string level_of(const Layout& layout, const Words& words) {
   const bool named = words.all || !words.layers.empty();
   if (!named || words.unknown.size() > 1 || !base::closest(words.unknown[0], layer_names(layout)).empty())
     no_such_layer(layout, words.unknown[0]);
-  return words.unknown[0] == "DRAM" ? std::string() : words.unknown[0];
+  return words.unknown[0];
 }
 
 void take_template(const Layout& layout, const Words& words, DocumentRequest& request) {

@@ -491,19 +491,8 @@ MappedModel map_whole_first(const Questions& questions, MapOptions options) {
   return out;
 }
 
-}  // namespace
-
-void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more) {
-  of.choices.insert(of.choices.end(), more.choices.begin(), more.choices.end());
-  of.ended_early = of.ended_early || more.ended_early;
-  of.best = best_way(of, how);
-  base::Certificate& proof = of.certificate;
-  proof.evaluated += more.certificate.evaluated;
-  proof.seconds += more.certificate.seconds;
-  if (!of.best.empty()) proof.close(figure(how.goal, energy_of(of.best), cycles_of(of.best)), proof.lower_bound, 1e-9);
-}
-
-GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options) {
+// Every part is mapped for the goal.
+GroupedChain chain_for_goal(Chain chain, const GroupOptions& how, const MapOptions& options) {
   const base::Stopwatch watch;
   GroupedChain out;
   const std::vector<Choice> plans = planned(chain, how);
@@ -556,6 +545,30 @@ GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions&
   out.certificate.evaluated = out.choices.size();
   out.certificate.space = static_cast<double>(asked.size() + out.chain.length);
   out.certificate.seconds = watch.seconds();
+  return out;
+}
+
+}  // namespace
+
+void include(GroupedChain& of, const GroupOptions& how, const GroupedChain& more) {
+  of.choices.insert(of.choices.end(), more.choices.begin(), more.choices.end());
+  of.ended_early = of.ended_early || more.ended_early;
+  of.best = best_way(of, how);
+  base::Certificate& proof = of.certificate;
+  proof.evaluated += more.certificate.evaluated;
+  proof.seconds += more.certificate.seconds;
+  if (!of.best.empty()) proof.close(figure(how.goal, energy_of(of.best), cycles_of(of.best)), proof.lower_bound, 1e-9);
+}
+
+GroupedChain group_chain(Chain chain, const GroupOptions& how, const MapOptions& options) {
+  if (how.goal != fused::Goal::kEdp || !how.fuse) return chain_for_goal(std::move(chain), how, options);
+  const base::Stopwatch watch;
+  GroupedChain out = chain_for_goal(chain, how, options);
+  GroupOptions fast = how;
+  fast.goal = fused::Goal::kDelay;
+  MapOptions rest = options;
+  if (rest.limits.seconds > 0) rest.limits.seconds = std::max(1e-3, rest.limits.seconds - watch.seconds());
+  include(out, how, chain_for_goal(std::move(chain), fast, rest));
   return out;
 }
 

@@ -68,6 +68,23 @@ Roles roles_of(const workload::Einsum& einsum, const std::string& name) {
              "--fuse-at is of a layer that makes a matrix, or takes one and gives one of its shape");
 }
 
+// What the scripts call `memory_levels`, outside in, and a storage between them that they treat by itself.
+struct ScriptLevels {
+  std::vector<std::string> names;
+  std::string between;
+};
+const ScriptLevels kScriptLevels[] = {{{"DRAM", "Accumulator", "Registers"}, "Scratchpad"},
+                                      {{"DRAM", "shared_glb", "scratchpad"}, ""}};
+
+// Nothing: neither of their chips, or none of its levels.
+const ScriptLevels* script_levels(const FuseSides& fuse, const machine::Chip& chip) {
+  for (const ScriptLevels& levels : kScriptLevels)
+    if (fuse.as_scripts && chip.storage_index(levels.names[1]) >= 0 &&
+        std::find(levels.names.begin(), levels.names.end(), fuse.level) != levels.names.end())
+      return &levels;
+  return nullptr;
+}
+
 int level_of(const FuseSides& fuse, const LayerQuestion& layer) {
   std::vector<std::string> names;
   const auto& storages = layer.chip->storages;
@@ -89,6 +106,10 @@ class Side {
 
   void constrain() {
     const Roles roles = roles_of(layer_.einsum, layer_.name);
+    if (const ScriptLevels* levels = script_levels(fuse_, *layer_.chip)) {
+      roles.product ? product_as_scripts(*levels, roles) : normalisation_as_scripts(*levels, roles);
+      return;
+    }
     const int at = level_of(fuse_, layer_);
     const int outermost = static_cast<int>(layer_.chip->storages.size()) - 1;
     for (int l = at + 1; l <= outermost; ++l) {
@@ -110,6 +131,75 @@ class Side {
   }
 
  private:
+  // Those of the scripts' levels that stand before the one to fuse at, as far as the chip has them.
+  std::vector<int> outside(const ScriptLevels& levels) const {
+    std::vector<int> out;
+    for (const std::string& name : levels.names) {
+      if (name == fuse_.level) break;
+      if (const int l = layer_.chip->storage_index(name); l >= 0) out.push_back(l);
+    }
+    return out;
+  }
+  int between(const ScriptLevels& levels) const {
+    return fuse_.level == levels.names[0] ? -1 : layer_.chip->storage_index(levels.between);
+  }
+
+  // Factors replace all that the level had. A level of which no document says what it keeps has to keep both inputs.
+  // The order is that of the first level with a constraint in time, then that of the last level: fused at the third
+  // one, DRAM is left as it was wherever the third has one by itself.
+  void product_as_scripts(const ScriptLevels& levels, const Roles& roles) {
+    std::vector<int> ordered = outside(levels);
+    const std::vector<int> outer = ordered;
+    const int last = layer_.chip->storage_index(fuse_.level);
+    if (last >= 0) ordered.push_back(last);
+    const auto listed = [&](const nest::Constraint& one) {
+      return !one.spatial && (one.kind == Kind::kFactor || one.kind == Kind::kOrder) &&
+             std::find(ordered.begin(), ordered.end(), one.level) != ordered.end();
+    };
+    const auto& all = layer_.space.constraints;
+    const auto found = std::find_if(all.begin(), all.end(), listed);
+    const int first = found != all.end() ? found->level : ordered.empty() ? -1 : ordered.front();
+    std::vector<int> fixed = outer;
+    if (const int l = between(levels); l >= 0) fixed.push_back(l);
+    for (const int l : fixed) {
+      std::erase_if(layer_.space.constraints, [&](const nest::Constraint& one) {
+        return one.level == l && one.kind == Kind::kFactor && !one.spatial;
+      });
+      for (int d : roles.rows) no_loop(l, d);
+      for (int d : roles.reduced)
+        if (!fuse_.reduction_free) no_loop(l, d);
+      for (int d : roles.columns)
+        if (fuse_.whole) no_loop(l, d);
+    }
+    for (const int l : outer)
+      if (!fuse_.product_writes) {
+        if (!says_what_is_kept(l))
+          for (const int input : {roles.held, roles.moving}) keep(l, input, true);
+        pass_by(l, roles.output);
+      }
+    for (const int l : {first, last})
+      if (l >= 0) order(l, roles);
+  }
+
+  // What lies between keeps the output, even where the product writes it.
+  void normalisation_as_scripts(const ScriptLevels& levels, const Roles& roles) {
+    for (const int l : outside(levels)) {
+      const bool silent = !says_what_is_kept(l);
+      pass_by(l, roles.moving);
+      if (fuse_.product_writes) pass_by(l, roles.output);
+      for (int s = 0; s < static_cast<int>(layer_.einsum.dataspaces.size()); ++s)
+        if (silent && s != roles.output && s != roles.moving) pass_by(l, s);
+    }
+    if (const int l = between(levels); l >= 0) pass_by(l, roles.moving);
+  }
+
+  bool says_what_is_kept(int level) const {
+    const auto& all = layer_.space.constraints;
+    return std::any_of(all.begin(), all.end(), [&](const nest::Constraint& one) {
+      return one.level == level && one.kind == Kind::kKeep && !one.spatial;
+    });
+  }
+
   // What was said of the same before gives way.
   template <typename Same>
   nest::Constraint& replace(int level, Kind kind, Same same) {
@@ -132,11 +222,12 @@ class Side {
     factor.dimension = dimension;
     factor.value = 1;
   }
-  void pass_by(int level, int dataspace) {
-    nest::Constraint& keep =
+  void pass_by(int level, int dataspace) { keep(level, dataspace, false); }
+  void keep(int level, int dataspace, bool kept) {
+    nest::Constraint& said =
         replace(level, Kind::kKeep, [&](const nest::Constraint& one) { return one.dataspace == dataspace; });
-    keep.dataspace = dataspace;
-    keep.keep = false;
+    said.dataspace = dataspace;
+    said.keep = kept;
   }
   void order(int level, const Roles& roles) {
     nest::Constraint& loops = replace(level, Kind::kOrder, [](const nest::Constraint&) { return true; });

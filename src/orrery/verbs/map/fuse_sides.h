@@ -9,6 +9,8 @@
 //   normalisation   its input passes by the storages outside LEVEL
 //
 // Who writes the result back: the normalisation, or (`product_writes`) the product.
+//
+// The scripts of Timeloop-Experiments do so at the levels of their two chips, with quirks (`as_scripts`; fuse_sides.cc).
 #pragma once
 
 #include <string>
@@ -23,10 +25,11 @@ struct FuseSides {
   bool reduction_free = false;  // --no-e-fusion
   bool whole = false;           // --l-fusion
   bool product_writes = false;  // --pay-writeback-in-matmul
+  bool as_scripts = false;      // --compat timeloop
 };
 
 // Changes the map space of a product, or of an einsum that has an input of its output's shape. Throws InputError: O2029
-// for a level that the chip does not have, or that is its outermost; O2030 for an einsum that is neither.
+// for a level that the chip does not have, or that is its outermost (as the scripts: for one of neither list); O2030 for an einsum that is neither.
 void fuse_side(const FuseSides& fuse, LayerQuestion& layer);
 
 }  // namespace orrery::verbs

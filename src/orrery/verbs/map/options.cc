@@ -10,6 +10,7 @@
 #include "orrery/base/text/text.h"
 #include "orrery/cli/quiet_console.h"
 #include "orrery/inputs/checkout.h"
+#include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/options.h"
 #include "orrery/verbs/map/map_fused.h"
 #include "orrery/verbs/map/results_output.h"
@@ -125,7 +126,7 @@ void take_checkout(MapRequest& request) {
   if (!checkout.found) return;
   request.normalisations = std::move(checkout.normalisations);
   request.counts_heads = checkout.layers > 1;  // one is as run.py prints it, a sum as hwdse_run.py adds it
-  if (!checkout.level.empty()) request.fuse.level = checkout.level;
+  if (!checkout.level.empty()) fuse_at_word(checkout.level, request);
 }
 
 bool read(const Arguments& arguments, Console& console, Options& options) {

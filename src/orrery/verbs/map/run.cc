@@ -39,7 +39,25 @@ void demand_no_choice(const MapRequest& request) {
       "let it choose first, then ask about one side alone: `--layer NAME --fuse-at LEVEL` and the options it shows");
 }
 
+bool is_timeloop(const MapRequest& request) {
+  const std::vector<std::string>& names = request.compat.names;
+  return std::find(names.begin(), names.end(), "timeloop") != names.end();
+}
+
+FuseSides fuse_of(const MapRequest& request) {
+  FuseSides fuse = request.fuse;
+  fuse.as_scripts = is_timeloop(request);
+  return fuse;
+}
+
 }  // namespace
+
+void fuse_at_word(const std::string& word, MapRequest& request) {
+  if (word == "DRAM" && !is_timeloop(request))
+    request.fuse = {};
+  else
+    request.fuse.level = word;
+}
 
 AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators& estimators) {
   GatheredLayers layers;
@@ -52,10 +70,10 @@ AskedLayers ask_layers(const MapRequest& request, const AskHow& how, Estimators&
   };
   if (how.as_scripts && !request.fuse.level.empty() && !read.questions.empty() &&
       std::none_of(read.questions.begin(), read.questions.end(), has_level))
-    fuse_side(request.fuse, read.questions.front());
+    fuse_side(fuse_of(request), read.questions.front());
   for (std::size_t i = 0; i < read.questions.size(); ++i)
     if (!how.as_scripts || is_followed(read.questions[i].name, layers.stems[i]))
-      fuse_side(request.fuse, read.questions[i]);
+      fuse_side(fuse_of(request), read.questions[i]);
   AskedLayers asked;
   asked.title = layers.title;
   asked.blocks = layers.blocks;
@@ -82,7 +100,7 @@ MapAnswer answer_of(const MapRequest& request, std::vector<FusedPair>* fused) {
   if (request.interruptible) search.limits.stop = request.interruptible();
   Estimators estimators(request.estimators);
   ReadLayers read = read_all(layers, request, estimators);
-  for (LayerQuestion& question : read.questions) fuse_side(request.fuse, question);
+  for (LayerQuestion& question : read.questions) fuse_side(fuse_of(request), question);
   if (search.limits.threads <= 0) search.limits.threads = std::min(std::max(1, read.threads), base::thread_count(0));
   MapAnswer answer;
   if (layers.work && request.layer.empty())

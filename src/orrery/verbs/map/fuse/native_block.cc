@@ -325,6 +325,7 @@ BlockAnswer map_native_block(const BlockRequest& request) {
     GroupedChain found = group_chain(of, how, options);
     for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
       if (!request.search.front || goal == how.goal) continue;
+      if (goal == fused::Goal::kDelay && how.fuse) continue;  // its choices are among those of EDP
       GroupOptions other = how;
       other.goal = goal;
       include(found, how, group_chain(of, other, options));

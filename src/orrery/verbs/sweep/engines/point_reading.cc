@@ -119,8 +119,7 @@ struct ChipReadings::Reading {
   bool sparse = false;                      // what zeros save depends on the whole chip
 };
 
-// What the scripts take beside their options: names of layers, or `all`, then a storage at which to fuse. The
-// outermost one is where layers meet anyway.
+// What the scripts take beside their options: names of layers, or `all`, then a storage at which to fuse.
 void ChipReadings::take_words(verbs::MapRequest& request) {
   std::vector<std::string> files, only;
   for (const std::string& word : request.files) {
@@ -130,10 +129,8 @@ void ChipReadings::take_words(verbs::MapRequest& request) {
       files.push_back(word);
     else if (std::find(script_layers().begin(), script_layers().end(), word) != script_layers().end())
       only.push_back(word);
-    else if (word == "DRAM")
-      request.fuse = {};
     else if (word != "all")
-      request.fuse.level = word;
+      fuse_at_word(word, request);
   }
   request.files = std::move(files);
   only_ = std::move(only);
