@@ -84,6 +84,9 @@ std::vector<std::string> levels_between(const LayerQuestion& maker, const LayerQ
     if (chip.storages[l].pass_through) continue;
     const int same = other.storage_index(chip.storages[l].name);
     if (same < 0 || same + 1 >= static_cast<int>(other.storages.size())) continue;
+    // A column has to have room.
+    const std::optional<base::Count> usable = chip.usable_words(static_cast<int>(l));
+    if (usable && words_of(maker, maker.einsum.dataspace_index("Outputs")) / bound_of(maker, "L") > *usable) continue;
     if (same_way_in(chip, l, other, static_cast<std::size_t>(same)) &&
         may_hand_on(maker, static_cast<int>(l), "Outputs") && may_hand_on(taker, same, "Inputs"))
       out.push_back(chip.storages[l].name);

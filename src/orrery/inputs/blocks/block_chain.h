@@ -22,6 +22,11 @@ struct ChainLink {
   // dataspaces. Of the parts of an online softmax (online_softmax.h).
   std::uint32_t in_place = 0, lasts = 0;
   std::optional<std::size_t> one_sweep_of;  // the place of the softmax that it may run instead of
+  // Weights that stay on the chip (resident_weights.h): the storage, whether this one's do, and the words there of the
+  // others', which its chip has not.
+  std::optional<std::size_t> stay_in;
+  bool weights_stay = false;
+  base::Count others_stay = 0;
 };
 
 // The first `length` links run one after the other; behind them stand operators that may run in place of some.

@@ -55,11 +55,12 @@ std::vector<std::pair<Count, bool>> columns_spread(const Chain& chain, const Gro
   return out;
 }
 
-// What does not go outside the storage in which it is handed on.
-std::vector<std::pair<std::size_t, const char*>> stays_inside(const GroupPart& part) {
+// What does not go outside the storage in which it is handed on, or stays.
+std::vector<std::pair<std::size_t, const char*>> stays_inside(const Chain& chain, const GroupPart& part) {
   std::vector<std::pair<std::size_t, const char*>> out;
   if (part.takes) out.emplace_back(*part.takes, "Inputs");
   if (part.hands_on && !part.leaves) out.emplace_back(*part.hands_on, "Outputs");
+  if (chain[part.place].weights_stay) out.emplace_back(*chain[part.place].stay_in, "Weights");
   return out;
 }
 
@@ -95,6 +96,13 @@ std::size_t innermost_exchange(const GroupPart& part) {
   return std::min(part.takes.value_or(part.hands_on.value_or(0)), part.hands_on.value_or(part.takes.value_or(0)));
 }
 
+void keep_inside(const Chain& chain, GroupPart& part) {
+  for (const auto& [inside, name] : stays_inside(chain, part)) {
+    const int s = chain[part.place].question.einsum.dataspace_index(name);
+    for (std::size_t l = inside + 1; l < part.mapping.levels.size(); ++l) part.mapping.levels[l].keep &= ~(1U << s);
+  }
+}
+
 void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
   const LayerQuestion& question = chain[part.place].question;
   nest::LevelMapping& outermost = part.mapping.levels.back();
@@ -105,10 +113,7 @@ void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
   };
   if (part.keys >= 0) go_over(part.keys, turns.keys);
   go_over(question.einsum.dimension_index("L"), columns_of(part, turns));
-  for (const auto& [inside, name] : stays_inside(part)) {
-    const int s = question.einsum.dataspace_index(name);
-    for (std::size_t l = inside + 1; l < part.mapping.levels.size(); ++l) part.mapping.levels[l].keep &= ~(1U << s);
-  }
+  keep_inside(chain, part);
   // Columns go to X where that has room, in every operator of the group.
   const int columns = question.einsum.dimension_index("L");
   for (std::size_t l = innermost_exchange(part) + 1; l < part.mapping.levels.size(); ++l) {
@@ -124,7 +129,7 @@ void repeat(const Chain& chain, const Turns& turns, GroupPart& part) {
 bool price(const Chain& chain, GroupPart& part, const nest::ModelOptions& model) {
   const LayerQuestion& question = chain[part.place].question;
   nest::Mapspace space = question.space;
-  for (const auto& [inside, name] : stays_inside(part)) {
+  for (const auto& [inside, name] : stays_inside(chain, part)) {
     const int s = question.einsum.dataspace_index(name), exchange = static_cast<int>(inside);
     std::erase_if(space.constraints, [&](const nest::Constraint& one) {
       return one.kind == nest::Constraint::Kind::kKeep && one.level > exchange && one.dataspace == s;
@@ -144,7 +149,8 @@ std::pair<Count, Count> kept(const Chain& chain, const GroupPart& part, const Tu
   Count lasting = 0, passing = 0;
   for (std::size_t s = 0; s < einsum.dataspaces.size(); ++s) {
     const nest::DataspaceCost& one = part.cost.storages[level].dataspaces[s];
-    if (!one.kept || (exchanges && (link.in_place >> s & 1U) != 0)) continue;
+    const bool stays = link.weights_stay && link.stay_in == level && einsum.dataspaces[s].name == "Weights";
+    if (!one.kept || stays || (exchanges && (link.in_place >> s & 1U) != 0)) continue;
     const bool by_columns = einsum.relevant(static_cast<int>(s), einsum.dimension_index("L"));
     const bool by_keys = part.keys >= 0 && einsum.relevant(static_cast<int>(s), part.keys);
     Count round = one.partition_words;
@@ -222,6 +228,16 @@ bool hands_on_whole(const Chain& chain, const Group& group) {
   return true;
 }
 
+namespace {
+
+// Words of an operator's weights that stay in a storage.
+Count own_weights(const ChainLink& link, std::size_t level) {
+  if (!link.weights_stay || link.stay_in != level) return 0;
+  return words_of(link.question, link.question.einsum.dataspace_index("Weights"));
+}
+
+}  // namespace
+
 bool fits(const Chain& chain, Group& group) {
   if (!hands_on_whole(chain, group)) return false;
   for (std::size_t now = 0; now < group.parts.size(); ++now) {
@@ -239,7 +255,7 @@ bool fits(const Chain& chain, Group& group) {
       if (group.stages.size() > 1) part.beside[l] += beside_stage(chain, group, now, chip.storages[l].name);
       const auto [lasting, passing] = kept(chain, part, group.turns, l);
       const std::optional<Count> usable = chip.usable_words(static_cast<int>(l));
-      if (usable && lasting + passing + part.beside[l] > *usable) return false;
+      if (usable && lasting + passing + part.beside[l] + own_weights(chain[part.place], l) > *usable) return false;
     }
   }
   return true;

@@ -71,6 +71,9 @@ base::Count turns_over(const Chain& chain, const GroupPart& part, const Turns& t
 // The innermost storage in which a part takes or hands on a matrix.
 std::size_t innermost_exchange(const GroupPart& part);
 
+// Drops what is handed on, and weights that stay, from the storages outside of where they are.
+void keep_inside(const Chain& chain, GroupPart& part);
+
 // Makes a part's mapping of one turn one of all turns, in which what is handed on does not go out.
 void repeat(const Chain& chain, const Turns& turns, GroupPart& part);
 

@@ -79,8 +79,7 @@ class Questions {
   // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
   Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
     for (std::size_t i = 0; i < chain.length; ++i) {
-      all_.push_back(chain[i].question);
-      all_.back().objective = {metric_};
+      all_.push_back(searched(chain[i]));
     }
     if (how.goal == fused::Goal::kDelay) return;
     const bool leaks = !how.overlap;
@@ -99,7 +98,8 @@ class Questions {
 
   std::vector<LeastOf> least(const std::vector<MappedLayer>& mapped) const {
     std::vector<LeastOf> out(chain_.length);
-    for (std::size_t i = 0; i < chain_.length; ++i) out[i].figure = mapped[i].optimum.certificate.lower_bound;
+    for (std::size_t i = 0; i < chain_.length; ++i)
+      out[i].figure = chain_[i].weights_stay ? 0 : mapped[i].optimum.certificate.lower_bound;
     std::map<std::pair<std::size_t, std::pair<Place, Place>>, double> found;
     for (const Bound& one : bounds_) {
       const nest::Optimum& optimum = mapped[one.index].optimum;
@@ -116,6 +116,8 @@ class Questions {
       if (one.takes) energy -= moving_pj(question, *one.takes, question.einsum.dataspace_index("Inputs"));
       if (one.hands_on && !chain_[one.place].also_out)
         energy -= moving_pj(question, *one.hands_on, question.einsum.dataspace_index("Outputs"));
+      if (chain_[one.place].weights_stay)
+        energy -= moving_pj(question, *chain_[one.place].stay_in, question.einsum.dataspace_index("Weights"));
       const auto& sweeps = chain_[one.place].one_sweep_of;
       if (sweeps && !(one.takes && one.hands_on)) continue;
       double& least =
@@ -126,7 +128,7 @@ class Questions {
     return out;
   }
 
-  // Nothing where what is handed on has no room in the share of the exchange level.
+  // Nothing where what is handed on has no room in the share of its storage.
   std::optional<std::size_t> index(const GroupPart& part, const Turns& turns, const TurnRoom& room) {
     const Ask ask{part.place,
                   part.takes,
@@ -138,7 +140,7 @@ class Questions {
                   room.free ? would_last(chain_[part.place].question, part, turns) : 0};
     const auto [at, added] = places_.emplace(ask, std::nullopt);
     if (!added) return at->second;
-    LayerQuestion question = chain_[ask.place].question;
+    LayerQuestion question = searched(chain_[ask.place]);
     const auto columns = static_cast<std::size_t>(question.einsum.dimension_index("L"));
     question.einsum.dimensions[columns].bound /= ask.columns;
     if (part.keys >= 0) question.einsum.dimensions[static_cast<std::size_t>(part.keys)].bound /= ask.keys;
@@ -187,6 +189,28 @@ class Questions {
       }
   }
 
+  // A link for the goal. Weights that stay are searched for as if they came from outside once, on ports that are so
+  // much faster that the rest takes as long as alone.
+  LayerQuestion searched(const ChainLink& link) {
+    LayerQuestion question = link.question;
+    question.objective = {metric_};
+    if (!link.weights_stay || metric_ == nest::Metric::kEnergy) return question;
+    const auto words = [&](const char* name) {
+      return static_cast<double>(words_of(question, question.einsum.dataspace_index(name)));
+    };
+    const double in = words("Inputs"), out = words("Outputs"), weights = words("Weights");
+    std::shared_ptr<const machine::Chip>& made = faster_[&link];
+    if (!made) {
+      machine::Chip chip = *question.chip;
+      machine::Storage& outside = chip.storages.back();
+      if (auto& rate = outside.read_words_per_cycle) *rate *= (in + weights) / in;
+      if (auto& rate = outside.shared_words_per_cycle) *rate *= (in + out + weights) / (in + out);
+      made = std::make_shared<const machine::Chip>(std::move(chip));
+    }
+    question.chip = made;
+    return question;
+  }
+
   void least_energy(const Combination& of, bool leaks) {
     bounds_.push_back({of, all_.size()});
     LayerQuestion question = chain_[of.place].question;
@@ -224,7 +248,6 @@ class Questions {
 
   // All loops over time inside what a turn hands on, and nothing but its columns spread outside.
   LayerQuestion turn_of(LayerQuestion question, const Ask& ask) {
-    question.objective = {metric_};
     const machine::Chip& chip = *question.chip;
     const std::size_t exchange =
         std::min(ask.takes.value_or(chip.storages.size()), ask.hands_on.value_or(chip.storages.size()));
@@ -285,6 +308,7 @@ class Questions {
   std::vector<Bound> bounds_;
   std::map<Ask, std::optional<std::size_t>> places_;
   std::map<const machine::Chip*, std::shared_ptr<const machine::Chip>> leakless_;
+  std::map<const ChainLink*, std::shared_ptr<const machine::Chip>> faster_;
   std::map<std::tuple<const machine::Chip*, Count, std::vector<std::size_t>>, std::shared_ptr<const machine::Chip>>
       smaller_;
 };
@@ -428,7 +452,7 @@ std::vector<std::vector<Group>> best_trades(const GroupedChain& of, const GroupO
 namespace {
 
 // Every operator by itself, which is what `map` says of it.
-void add_alone(const std::vector<MappedLayer>& mapped, GroupedChain& out) {
+void add_alone(const std::vector<MappedLayer>& mapped, const nest::ModelOptions& model, GroupedChain& out) {
   for (std::size_t i = 0; i < out.chain.length; ++i) {
     const nest::Optimum& alone = mapped[i].optimum;
     if (!alone.infeasible && (!alone.mapping || !alone.certificate.optimal)) out.ended_early = true;
@@ -441,6 +465,10 @@ void add_alone(const std::vector<MappedLayer>& mapped, GroupedChain& out) {
     part.place = i;
     part.mapping = *alone.mapping;
     part.cost = alone.evaluation;
+    if (out.chain[i].weights_stay) {
+      keep_inside(out.chain, part);
+      if (!price(out.chain, part, model)) continue;
+    }
     choice.group.parts.push_back(std::move(part));
     add_up(out.chain, choice.group);
     out.choices.push_back(std::move(choice));
@@ -483,7 +511,7 @@ GroupedChain chain_for_goal(Chain chain, const GroupOptions& how, const MapOptio
   MappedModel mapped = map_whole_first(questions, options);
   out.warnings = std::move(mapped.warnings);
   out.inputs = std::move(mapped.inputs);
-  add_alone(mapped.layers, out);
+  add_alone(mapped.layers, options.model, out);
   GroupOptions apart = how;
   apart.fuse = false;
   apart.handed_on.clear();

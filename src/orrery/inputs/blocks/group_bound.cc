@@ -61,9 +61,9 @@ double least_sum(const Chain& chain, std::size_t from, std::size_t to, bool fuse
 double cycles_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how) {
   const auto of = [&](std::size_t i, bool takes, bool hands_on) {
     const bool once = takes && hands_on && least[i].one_sweep > 0;
-    return least_cycles(chain[i].question, takes, hands_on && !chain[i].also_out, once);
+    return least_cycles(chain[i], takes, hands_on && !chain[i].also_out, once);
   };
-  const auto longer = [](const LeastCycles& one) { return std::max(one.work, one.outside); };
+  const auto longer = [](const LeastCycles& one) { return std::max({one.work, one.outside, one.inside}); };
   double cycles = 0;
   for (std::size_t from = 0, to = 1; from < chain.length; from = to++) {
     while (to < chain.length && how.fuse && may_group(chain, to - 1, to)) ++to;
@@ -109,7 +109,8 @@ double moving_pj(const LayerQuestion& question, std::size_t level, int dataspace
   return energy + words * network_pj(chip, level) + leakage * cycles;
 }
 
-LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once) {
+LeastCycles least_cycles(const ChainLink& link, bool takes, bool keeps, bool once) {
+  const LayerQuestion& question = link.question;
   const machine::Chip& chip = *question.chip;
   const machine::Storage& outside = chip.storages.back();
   double read = 0, written = 0, work = 1;
@@ -117,10 +118,15 @@ LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, 
     if (!once || d.name != "D") work *= static_cast<double>(d.bound);
   for (int s = 0; s < static_cast<int>(question.einsum.dataspaces.size()); ++s) {
     const workload::Dataspace& one = question.einsum.dataspaces[static_cast<std::size_t>(s)];
-    if ((takes && one.name == "Inputs") || (keeps && one.name == "Outputs") || one.bits > 0) continue;
+    if ((takes && one.name == "Inputs") || (keeps && one.name == "Outputs") ||
+        (link.weights_stay && one.name == "Weights") || one.bits > 0)
+      continue;
     (one.read_write ? written : read) += static_cast<double>(words_of(question, s));
   }
-  LeastCycles least{work / static_cast<double>(chip.compute.instances), 0};
+  LeastCycles least{work / static_cast<double>(chip.compute.instances)};
+  if (link.weights_stay)
+    if (const auto& rate = chip.storages[*link.stay_in].read_words_per_cycle)
+      least.inside = words_of(question, "Weights") / *rate;
   if (outside.read_words_per_cycle) least.outside = std::max(least.outside, read / *outside.read_words_per_cycle);
   if (outside.write_words_per_cycle) least.outside = std::max(least.outside, written / *outside.write_words_per_cycle);
   if (outside.shared_words_per_cycle)

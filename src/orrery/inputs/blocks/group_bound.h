@@ -25,11 +25,12 @@ bool weighs_inside(const LayerQuestion& question, std::size_t level, const char*
 // What moving a matrix once between a storage and the outside takes at most, in pJ, leakage included.
 double moving_pj(const LayerQuestion& question, std::size_t level, int dataspace);
 
-// Cycles that an operator takes at least: of its work, or one sweep of it, and for the words that do move outside.
+// Cycles that an operator takes at least: of its work, or one sweep of it; for the words that do move outside; and for
+// weights that stay inside.
 struct LeastCycles {
-  double work = 0, outside = 0;
+  double work = 0, outside = 0, inside = 0;
 };
-LeastCycles least_cycles(const LayerQuestion& question, bool takes, bool keeps, bool once);
+LeastCycles least_cycles(const ChainLink& link, bool takes, bool keeps, bool once);
 
 // In the unit of the goal. `least`: as the chain's links.
 double chain_bound(const Chain& chain, const std::vector<LeastOf>& least, const GroupOptions& how);

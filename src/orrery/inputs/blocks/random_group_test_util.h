@@ -12,6 +12,7 @@
 #include "orrery/engines/nest/model/random_nest_test_util.h"
 #include "orrery/inputs/blocks/block_cost.h"
 #include "orrery/inputs/blocks/online_softmax.h"
+#include "orrery/inputs/blocks/resident_weights.h"
 
 namespace orrery::verbs::testing {
 
@@ -66,7 +67,9 @@ inline workload::Einsum turn_einsum(const Chain& chain, const Turns& turns, cons
 inline bool map_turn(Dice& dice, const Chain& chain, const Turns& turns, GroupPart& part) {
   const LayerQuestion& question = chain[part.place].question;
   workload::Einsum turn = turn_einsum(chain, turns, part);
-  const std::size_t exchange = innermost_exchange(part);
+  const ChainLink& link = chain[part.place];
+  std::size_t exchange = innermost_exchange(part);
+  if (link.weights_stay) exchange = std::min(exchange, *link.stay_in);
   const auto columns = static_cast<std::size_t>(turn.dimension_index("L"));
   Count& bound = turn.dimensions[columns].bound;
   const std::vector<Count> spread = spread_of(*question.chip, exchange, bound);
@@ -83,8 +86,19 @@ inline bool map_turn(Dice& dice, const Chain& chain, const Turns& turns, GroupPa
   }
   if (part.takes) part.mapping.levels[*part.takes].keep |= 1U << turn.dataspace_index("Inputs");
   if (part.hands_on) part.mapping.levels[*part.hands_on].keep |= 1U << turn.dataspace_index("Outputs");
+  if (link.weights_stay) part.mapping.levels[*link.stay_in].keep |= 1U << turn.dataspace_index("Weights");
   repeat(chain, turns, part);
   return price(chain, part, {});
+}
+
+// The chain, or that whose weights stay in a random storage, if there is one for them.
+inline Chain with_some_weights(Dice& dice, Chain chain) {
+  const machine::Chip& chip = *chain[0].question.chip;
+  const auto level = static_cast<std::size_t>(dice(0, static_cast<Count>(chip.storages.size()) - 2));
+  if (chip.storages[level].instances > 1 || dice(0, 1) == 0) return chain;
+  const std::string storage = chip.storages[level].name;
+  const ResidentWeights stays = resident_weights(chain, storage, dice.pick({1, 1, 2}));
+  return stays.links.empty() ? chain : with_resident(std::move(chain), stays, storage);
 }
 
 // A storage in which a link may hand on.
@@ -100,7 +114,9 @@ struct Drawn {
 inline std::optional<Drawn> draw(Dice& dice) {
   const bool attention = dice(0, 1) == 1;
   Drawn drawn{random_chain(dice, attention), {}};
-  if (drawn.chain.length != 3 || !drawn.chain[0].hands_on || !drawn.chain[1].hands_on) return std::nullopt;
+  if (drawn.chain.length != 3 || !drawn.chain[0].hands_on || !drawn.chain[1].hands_on || !may_group(drawn.chain, 0, 2))
+    return std::nullopt;
+  drawn.chain = with_some_weights(dice, std::move(drawn.chain));
   const LayerQuestion first = drawn.chain[0].question;
   if (attention && dice(0, 2) > 0) {
     const Turns turns{divisor(dice, bound_of(first, "L")), divisor(dice, bound_of(first, "D"))};

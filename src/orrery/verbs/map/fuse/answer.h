@@ -80,6 +80,14 @@ struct BlockRoofline {
   std::optional<double> ridge;  // below it the ports take longer than the units; nothing: they have no limit
 };
 
+// Weights that stay on the chip from run to run, and what the block takes without.
+struct BlockResident {
+  std::string storage;
+  std::vector<std::string> operators;  // whose weights stay; empty: none has room, or nothing is gained
+  double bits = 0;                     // of all of them, in all blocks
+  double energy = 0, latency = 0;      // of the best whose weights are read in every run
+};
+
 struct BlockAnswer {
   bool native = false;             // a model's block on a chip: energies in pJ, latencies in cycles
   std::string title;               // of a native one
@@ -97,9 +105,10 @@ struct BlockAnswer {
   std::optional<BlockRoofline> roofline;  // of a native one
   std::vector<BlockExchange> exchanges;
   std::optional<BlockWhy> why;
-  bool searched = true;                 // false: the tree was given
-  std::string infeasible;               // why there is nothing
-  std::vector<std::string> capacities;  // then: what storages hold
+  std::optional<BlockResident> resident;  // with --weights-stay
+  bool searched = true;                   // false: the tree was given
+  std::string infeasible;                 // why there is nothing
+  std::vector<std::string> capacities;    // then: what storages hold
   base::Certificate certificate;
   bool ended_early = false;
 

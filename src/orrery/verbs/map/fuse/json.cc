@@ -68,6 +68,15 @@ Record<BlockPoint> block_point() {
        [](const BlockPoint& p) { return tree_json(p.tree); }, WithSchema{typed("array")}}};
 }
 
+Record<BlockResident> resident_record() {
+  return {
+      {"storage", "The storage of `--weights-stay`.", &BlockResident::storage},
+      {"operators", "Whose weights stay; none, where none has room or nothing is gained.", &BlockResident::operators},
+      {"bits", "Bits of these weights, in all blocks.", &BlockResident::bits},
+      {"energy", "Energy of the best block whose weights are read in every run.", &BlockResident::energy},
+      {"latency", "Its time.", &BlockResident::latency}};
+}
+
 Record<BlockAnswer> block_result() {
   using A = BlockAnswer;
   const auto native = [](const A& a) { return a.native && a.best.has_value(); };
@@ -145,6 +154,8 @@ Record<BlockAnswer> block_result() {
       {"exchanges", "Where tensors are handed on from einsum to einsum.", &A::exchanges, exchange},
       {"why", "With `--why`: what becomes of the block with a tensor handed on elsewhere.", &A::why, why,
        when([](const A& a) { return a.why.has_value(); })},
+      {"weights_stay", "With `--weights-stay`: weights that stay on the chip from run to run, read before.",
+       &A::resident, resident_record(), when([](const A& a) { return a.resident.has_value(); })},
       {"searched", "Whether the tree was searched; false with `--tree`, of which nothing is proven.", &A::searched}};
 }
 

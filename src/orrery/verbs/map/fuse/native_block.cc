@@ -10,6 +10,7 @@
 
 #include "orrery/base/text/edit_distance.h"
 #include "orrery/inputs/blocks/block_groups.h"
+#include "orrery/inputs/blocks/resident_weights.h"
 #include "orrery/verbs/map/asked_layers.h"
 #include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
@@ -69,14 +70,16 @@ void add_use(const Chain& chain, const Group& group, const GroupPart& part, Bloc
   for (std::size_t l = part.cost.storages.size() - 1; l-- > 0;) {
     const machine::Storage& storage = question.chip->storages[l];
     if (storage.pass_through) continue;
-    double bits = part.beside.empty() ? 0 : static_cast<double>(part.beside[l]) * storage.word_bits;
+    const ChainLink& link = chain[part.place];
+    const double others = link.stay_in == l ? static_cast<double>(link.others_stay) * storage.word_bits : 0;
+    double bits = others + (part.beside.empty() ? 0 : static_cast<double>(part.beside[l]) * storage.word_bits);
     for (std::size_t s = 0; s < part.cost.storages[l].dataspaces.size(); ++s)
       if (part.cost.storages[l].dataspaces[s].kept)
         bits += static_cast<double>(part.cost.storages[l].dataspaces[s].tile_words) * bits_of(chain, part, l, s);
     BlockUse use{storage.name, chain[group.parts.front().place].question.name,
                  chain[group.parts.back().place].question.name, bits, std::nullopt};
     if (const auto usable = question.chip->usable_words(static_cast<int>(l)))
-      use.capacity_bits = static_cast<double>(*usable) * storage.word_bits;
+      use.capacity_bits = others + static_cast<double>(*usable) * storage.word_bits;
     const auto same = std::find_if(answer.use.begin(), answer.use.end(),
                                    [&](const BlockUse& other) { return other.storage == use.storage; });
     if (same == answer.use.end())
@@ -239,6 +242,30 @@ void add_outside(const GroupedChain& found, const GroupOptions& how, BlockAnswer
         one.outside = best_with(found, how, {i, ""});
 }
 
+double figure(fused::Goal goal, const std::vector<Group>& groups) {
+  const double energy = energy_of(groups), cycles = cycles_of(groups);
+  return goal == fused::Goal::kEnergy ? energy : goal == fused::Goal::kDelay ? cycles : energy * cycles;
+}
+
+double resident_bits(const Chain& chain, const ResidentWeights& stays) {
+  const ChainLink& link = chain[stays.links.front()];
+  return static_cast<double>(stays.words) * link.question.chip->storages[*link.stay_in].word_bits;
+}
+
+std::string resident_note(const BlockResident& resident, const ResidentWeights& stays, base::Count blocks,
+                          const GroupedChain& found) {
+  if (resident.operators.empty())
+    return fmt::format(
+        "no weights stay in `{}`: {}", resident.storage,
+        stays.links.empty() ? "no operator's weights of all blocks have room there" : "it would not be better");
+  return fmt::format(
+      "weights of {} stay in `{}`, {:.4g} MiB in {}, read before: energy {:+.2f} %, latency {:+.2f} % against reading "
+      "them in every run",
+      fmt::join(resident.operators, ", "), resident.storage, resident.bits / 8 / 1024 / 1024,
+      blocks == 1 ? "all" : fmt::format("{} blocks", blocks), 100 * (energy_of(found.best) / resident.energy - 1),
+      100 * (cycles_of(found.best) / resident.latency - 1));
+}
+
 // A tree from a file in place of the search.
 BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptions& options, BlockAnswer answer) {
   TreeFile file = read_tree(request.tree);
@@ -275,7 +302,16 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   static_cast<base::Limits&>(options.limits) = request.search.limits;
   options.limits.explain = false;  // tiles that have no mapping are just not taken
   if (request.interruptible) options.limits.stop = request.interruptible();
-  if (!request.tree.empty()) return given_block(request, std::move(asked_chain), options, std::move(answer));
+  const base::Count blocks = std::max<base::Count>(1, asked.blocks);
+  ResidentWeights stays;
+  Chain resident_chain;
+  if (!request.weights_stay.empty()) {
+    stays = resident_weights(asked_chain, request.weights_stay, blocks);
+    resident_chain = with_resident(asked_chain, stays, request.weights_stay);
+  }
+  if (!request.tree.empty())
+    return given_block(request, request.weights_stay.empty() ? asked_chain : resident_chain, options,
+                       std::move(answer));
   GroupOptions how;
   how.goal = request.search.goal;
   how.fuse = request.search.fuse;
@@ -285,13 +321,27 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
   std::optional<HandedOn> why;
   if (!request.why.empty()) why = handed_on(asked_chain, request.why);
-  GroupedChain found = group_chain(asked_chain, how, options);
-  for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
-    if (!request.search.front || goal == how.goal) continue;
-    if (goal == fused::Goal::kDelay && how.fuse) continue;  // its choices are among those of EDP
-    GroupOptions other = how;
-    other.goal = goal;
-    include(found, how, group_chain(asked_chain, other, options));
+  const auto search = [&](const Chain& of) {
+    GroupedChain found = group_chain(of, how, options);
+    for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
+      if (!request.search.front || goal == how.goal) continue;
+      if (goal == fused::Goal::kDelay && how.fuse) continue;  // its choices are among those of EDP
+      GroupOptions other = how;
+      other.goal = goal;
+      include(found, how, group_chain(of, other, options));
+    }
+    return found;
+  };
+  GroupedChain found = search(asked_chain);
+  if (!request.weights_stay.empty() && !found.best.empty()) {
+    answer.resident = BlockResident{request.weights_stay, {}, 0, energy_of(found.best), cycles_of(found.best)};
+    GroupedChain with = stays.links.empty() ? GroupedChain() : search(resident_chain);
+    if (!with.best.empty() && figure(how.goal, with.best) < figure(how.goal, found.best)) {
+      found = std::move(with);
+      for (const std::size_t i : stays.links) answer.resident->operators.push_back(found.chain[i].question.name);
+      answer.resident->bits = resident_bits(found.chain, stays);
+    }
+    answer.notes.push_back(resident_note(*answer.resident, stays, blocks, found));
   }
   const Chain& chain = found.chain;
   answer.warnings.append(found.warnings);

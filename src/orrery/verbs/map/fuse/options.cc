@@ -83,6 +83,8 @@ void declare_model(CommandLine& line, BlockRequest& request) {
   line.toggle("--overlap", request.overlap, "Tiles of operators that are fused may run side by side");
   line.texts("--hand-on", request.handed_on, "TENSOR=STORAGE",
              "Where a tensor has to be handed on: KTQ=HBM (repeatable)");
+  line.text("--weights-stay", request.weights_stay, "STORAGE",
+            "Weights of all blocks that have room there stay from run to run, and are not read again");
   line.text("--why", request.why, "TENSOR=STORAGE", "What becomes of the best with a tensor handed on elsewhere");
   line.text("--tree", request.tree, "FILE", "Price this tree, of result.json, in place of a search");
   line.count("--draft", native.drafted, "Tokens to verify at a time; default 4");
@@ -104,7 +106,8 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
                                                      {!native.ignored.empty(), "--ignore"},
                                                      {!native.like.empty(), "--like"},
                                                      {request.softmax != Softmax::kAuto, "--softmax"},
-                                                     {request.overlap, "--overlap"}};
+                                                     {request.overlap, "--overlap"},
+                                                     {!request.weights_stay.empty(), "--weights-stay"}};
   const std::pair<bool, const char*> of_files[] = {{!request.files.empty(), "a file"},
                                                    {!request.templates.defined.empty(), "--define"},
                                                    {!request.templates.folders.empty(), "--include"}};

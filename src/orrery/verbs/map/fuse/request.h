@@ -21,6 +21,7 @@ struct BlockRequest {
   Softmax softmax = Softmax::kAuto;    // of a model
   bool overlap = false;                // of a model: operators of a group may run side by side
   std::vector<std::string> handed_on;  // TENSOR=STORAGE, demanded
+  std::string weights_stay;            // of a model: the storage in which weights stay from run to run; empty: none
   std::string why;                     // TENSOR=STORAGE, to compare; empty: none
   std::string tree;                    // a file with the tree, in place of a search
   std::function<const std::atomic<bool>*()> interruptible;
