@@ -590,8 +590,14 @@ SetValue evaluate(const yaml::Node& node, const Symbols& symbols, std::string_vi
     std::vector<std::string> names;
     if (!error.name.empty())
       for (const auto& known : symbols.names) names.push_back(known.first);
+    // What AccelForge's chips call an einsum's tensors; only renames say which those are.
+    const bool role = error.name == "input" || error.name == "output" || error.name == "weight";
     base::fail(error.code, fmt::format("{}: {}", what, error.message), where,
-               error.name.empty() ? "" : base::did_you_mean(error.name, names, ""));
+               role ? fmt::format("`renames` say which tensor `{}` is: write them in the workload, or give a file of "
+                                  "them, too (AccelForge's `_renames_default.yaml`)",
+                                  error.name)
+               : error.name.empty() ? ""
+                                    : base::did_you_mean(error.name, names, ""));
   }
 }
 

@@ -118,23 +118,8 @@ class Search {
   Result run() {
     const base::Stopwatch clock;
     least_of_each();
-    double known = kUnlimited;
-    if (!options_.front) {
-      SearchOptions alone = options_;
-      alone.fuse = false;
-      Rest one(options_.goal, budget_, kUnlimited, true, kLinesOfOne);
-      make_sets(alone, one);
-      if (one.spent()) {
-        base::Limits haste;
-        haste.seconds = kHaste;
-        haste.memory = 0;
-        const base::Budget soon(haste);
-        Rest hasty(options_.goal, soon, kUnlimited, true, kLinesInHaste);
-        make_sets(alone, hasty);
-      }
-      known = narrow(known, without_limit_);
-      result_.apart = result_.best;
-    }
+    double known = apart();
+    if (options_.front) known = kUnlimited;
     Rest rest(options_.goal, budget_, known);
     make_sets(options_, rest);
     if (!options_.front) known = narrow(known, budget_);
@@ -146,6 +131,25 @@ class Search {
 
  private:
   double value(const Solution& one) const { return goal_value(options_.goal, one.energy, one.latency); }
+
+  // A good answer without fusion, whatever the limit.
+  double apart() {
+    SearchOptions alone = options_;
+    alone.fuse = false;
+    Rest one(options_.goal, budget_, kUnlimited, true, kLinesOfOne);
+    make_sets(alone, one);
+    if (one.spent()) {
+      base::Limits haste;
+      haste.seconds = kHaste;
+      haste.memory = 0;
+      const base::Budget soon(haste);
+      Rest hasty(options_.goal, soon, kUnlimited, true, kLinesInHaste);
+      make_sets(alone, hasty);
+    }
+    const double known = narrow(kUnlimited, without_limit_);
+    result_.apart = result_.best;
+    return known;
+  }
 
   // A few labels a key: an answer at once, if not the best one.
   double narrow(double known, const base::Budget& budget) {
@@ -242,10 +246,13 @@ class Search {
                     {"bound", static_cast<std::uint64_t>(joined.bounded)}};
     proof.seconds = seconds;
     proof.optimal = complete_;
-    for (const Joined& one : joined.answers) {
-      result_.front.push_back(solution(one));
-      if (!result_.best || value(result_.front.back()) < value(*result_.best)) result_.best = result_.front.back();
+    for (const Joined& one : joined.answers) add_to_front(result_.front, solution(one));
+    if (options_.front && result_.best) {
+      if (!complete_) add_to_front(result_.front, *result_.best);
+      result_.best.reset();
     }
+    for (const Solution& one : result_.front)
+      if (!result_.best || value(one) < value(*result_.best)) result_.best = one;
     if (!options_.front) result_.front.clear();
     if (!result_.best) {
       result_.infeasible =
@@ -289,6 +296,14 @@ class Search {
 };
 
 }  // namespace
+
+void add_to_front(std::vector<Solution>& front, Solution one) {
+  const auto beats = [](const Solution& a, const Solution& b) { return a.energy <= b.energy && a.latency <= b.latency; };
+  if (std::any_of(front.begin(), front.end(), [&](const Solution& known) { return beats(known, one); })) return;
+  std::erase_if(front, [&](const Solution& known) { return beats(one, known); });
+  const auto at = std::find_if(front.begin(), front.end(), [&](const Solution& known) { return known.energy > one.energy; });
+  front.insert(at, std::move(one));
+}
 
 Result optimize(const Problem& problem, const SearchOptions& options) {
   Result refused;

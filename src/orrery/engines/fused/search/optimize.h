@@ -51,12 +51,15 @@ struct SearchSize {
 
 struct Result {
   std::optional<Solution> best;
-  std::optional<Solution> apart;  // without fusion, a good one; not with `front`
+  std::optional<Solution> apart;  // without fusion, a good one
   std::vector<Solution> front;    // rising in energy; with `front` only
   base::Certificate certificate;
   SearchSize size;
   std::string infeasible;  // why there is no answer
 };
+
+// Unless a known one is as good in both; what `one` beats goes.
+void add_to_front(std::vector<Solution>& front, Solution one);
 
 Result optimize(const Problem& problem, const SearchOptions& options);
 

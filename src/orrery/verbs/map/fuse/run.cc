@@ -222,6 +222,7 @@ std::optional<fused::Solution> unfused_of(const fused::Problem& problem, fused::
 void take_if_better(const fused::Solution& apart, fused::Goal goal, fused::Result& result) {
   if (result.certificate.optimal || value_of(goal, apart) >= value_of(goal, *result.best)) return;
   result.best = apart;
+  if (!result.front.empty()) fused::add_to_front(result.front, apart);
   result.certificate.close(value_of(goal, apart), result.certificate.lower_bound);
 }
 
