@@ -7,7 +7,8 @@
 //
 // Operators by themselves are those of `map`, so that no answer is worse than its. Energies and cycles of the steps add
 // up; all pairs of sums that no other pair beats are kept along the chain, and the best one at its end is taken. For
-// EDP all is mapped for the least cycles, too: an operator that gives up cycles for its own EDP may cost the whole more.
+// EDP all is mapped for the least cycles, too: an operator that gives up cycles for its own EDP may cost the whole
+// more.
 //
 // Bound, with t a matrix that does not leave the chip: a mapping of an operator that hands t on in X is one of `map`
 // that keeps t in X, too, less what moving t once between X and the outside takes, so that
