@@ -199,6 +199,12 @@ HandedOn handed_on(const Chain& chain, const std::string& text) {
     if (storage == outside) return {i, ""};
     std::vector<std::string> allowed = chain[i].levels;
     if (std::find(allowed.begin(), allowed.end(), storage) != allowed.end()) return {i, storage};
+    // Where not even a column has room, the answer is that nothing is allowed, and why.
+    const int level = chip.storage_index(storage);
+    const auto usable = level >= 0 ? chip.usable_words(level) : std::nullopt;
+    const LayerQuestion& maker = chain[i].question;
+    if (usable && words_of(maker, maker.einsum.dataspace_index("Outputs")) / bound_of(maker, "L") > *usable)
+      return {i, storage};
     allowed.push_back(outside);
     base::fail("O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
                fmt::format("the chip and its constraints let it be handed on in {}", fmt::join(allowed, ", ")));
@@ -266,6 +272,20 @@ std::string resident_note(const BlockResident& resident, const ResidentWeights& 
       100 * (cycles_of(found.best) / resident.latency - 1));
 }
 
+// With a front, the choices of the other goals besides.
+GroupedChain searched(const Chain& chain, const BlockRequest& request, const GroupOptions& how,
+                      const MapOptions& options) {
+  GroupedChain found = group_chain(chain, how, options);
+  for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
+    if (!request.search.front || goal == how.goal) continue;
+    if (goal == fused::Goal::kDelay && how.fuse) continue;  // its choices are among those of EDP
+    GroupOptions other = how;
+    other.goal = goal;
+    include(found, how, group_chain(chain, other, options));
+  }
+  return found;
+}
+
 // A tree from a file in place of the search.
 BlockAnswer given_block(const BlockRequest& request, Chain chain, const MapOptions& options, BlockAnswer answer) {
   TreeFile file = read_tree(request.tree);
@@ -326,21 +346,10 @@ BlockAnswer map_native_block(const BlockRequest& request) {
                    "leave one `--hand-on` out, or ask what the other place would cost: `--why`");
   std::optional<HandedOn> why;
   if (!request.why.empty()) why = handed_on(asked_chain, request.why);
-  const auto search = [&](const Chain& of) {
-    GroupedChain found = group_chain(of, how, options);
-    for (const fused::Goal goal : {fused::Goal::kEdp, fused::Goal::kEnergy, fused::Goal::kDelay}) {
-      if (!request.search.front || goal == how.goal) continue;
-      if (goal == fused::Goal::kDelay && how.fuse) continue;  // its choices are among those of EDP
-      GroupOptions other = how;
-      other.goal = goal;
-      include(found, how, group_chain(of, other, options));
-    }
-    return found;
-  };
-  GroupedChain found = search(asked_chain);
+  GroupedChain found = searched(asked_chain, request, how, options);
   if (!request.weights_stay.empty() && !found.best.empty()) {
     answer.resident = BlockResident{request.weights_stay, {}, 0, energy_of(found.best), cycles_of(found.best)};
-    GroupedChain with = stays.links.empty() ? GroupedChain() : search(resident_chain);
+    GroupedChain with = stays.links.empty() ? GroupedChain() : searched(resident_chain, request, how, options);
     if (!with.best.empty() && figure(how.goal, with.best) < figure(how.goal, found.best)) {
       found = std::move(with);
       for (const std::size_t i : stays.links) answer.resident->operators.push_back(found.chain[i].question.name);
