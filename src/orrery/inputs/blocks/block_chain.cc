@@ -77,21 +77,20 @@ bool same_way_in(const machine::Chip& a, std::size_t level_of_a, const machine::
   return true;
 }
 
-std::vector<std::string> levels_between(const LayerQuestion& maker, const LayerQuestion& taker) {
-  std::vector<std::string> out;
+// Fills `levels` and `narrow` of a link.
+void find_levels(ChainLink& link, const LayerQuestion& taker) {
+  const LayerQuestion& maker = link.question;
+  const base::Count column = words_of(maker, maker.einsum.dataspace_index("Outputs")) / bound_of(maker, "L");
   const machine::Chip &chip = *maker.chip, &other = *taker.chip;
   for (std::size_t l = chip.storages.size() - 1; l-- > 0;) {
     if (chip.storages[l].pass_through) continue;
     const int same = other.storage_index(chip.storages[l].name);
     if (same < 0 || same + 1 >= static_cast<int>(other.storages.size())) continue;
-    // A column has to have room.
-    const std::optional<base::Count> usable = chip.usable_words(static_cast<int>(l));
-    if (usable && words_of(maker, maker.einsum.dataspace_index("Outputs")) / bound_of(maker, "L") > *usable) continue;
     if (same_way_in(chip, l, other, static_cast<std::size_t>(same)) &&
         may_hand_on(maker, static_cast<int>(l), "Outputs") && may_hand_on(taker, same, "Inputs"))
-      out.push_back(chip.storages[l].name);
+      (column <= chip.usable_words(static_cast<int>(l)).value_or(column) ? link.levels : link.narrow)
+          .push_back(chip.storages[l].name);
   }
-  return out;
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ Chain chain_of(const std::vector<LayerQuestion>& questions) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     chain[i].makes = chain[i].question.name;
     if (i > 0 && chain[i - 1].hands_on) chain[i].takes = chain[i - 1].makes;
-    if (chain[i].hands_on) chain[i].levels = levels_between(chain[i].question, chain[i + 1].question);
+    if (chain[i].hands_on) find_levels(chain[i], chain[i + 1].question);
   }
   out.length = chain.size();
   return out;

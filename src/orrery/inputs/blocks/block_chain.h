@@ -18,6 +18,7 @@ struct ChainLink {
   std::string takes;       // tensor that the one before makes; empty: it takes nothing of a neighbour
   std::string makes;
   std::vector<std::string> levels;  // storages in which what it makes may be handed on, outermost first
+  std::vector<std::string> narrow;  // those in which it might, but not even a column of it has room
   // What in the exchange level is the tile of another operator, and what lasts there from turn to turn: bits of
   // dataspaces. Of the parts of an online softmax (online_softmax.h).
   std::uint32_t in_place = 0, lasts = 0;

@@ -198,13 +198,8 @@ HandedOn handed_on(const Chain& chain, const std::string& text) {
     const std::string outside = chip.storages.back().name;
     if (storage == outside) return {i, ""};
     std::vector<std::string> allowed = chain[i].levels;
-    if (std::find(allowed.begin(), allowed.end(), storage) != allowed.end()) return {i, storage};
-    // Where not even a column has room, the answer is that nothing is allowed, and why.
-    const int level = chip.storage_index(storage);
-    const auto usable = level >= 0 ? chip.usable_words(level) : std::nullopt;
-    const LayerQuestion& maker = chain[i].question;
-    if (usable && words_of(maker, maker.einsum.dataspace_index("Outputs")) / bound_of(maker, "L") > *usable)
-      return {i, storage};
+    for (const auto* those : {&chain[i].levels, &chain[i].narrow})
+      if (std::find(those->begin(), those->end(), storage) != those->end()) return {i, storage};
     allowed.push_back(outside);
     base::fail("O2113", fmt::format("`{}` cannot be handed on in `{}`", tensor, storage), {},
                fmt::format("the chip and its constraints let it be handed on in {}", fmt::join(allowed, ", ")));
