@@ -387,7 +387,7 @@ SpreadFigures spread_of(const yaml::Node& node, const Symbols& symbols, base::Di
   made.name = name->scalar;
   made.ways = number_of(*fanout, symbols, fmt::format("the fan-out of `{}`", made.name));
   if (!(made.ways >= 1 && made.ways == std::floor(made.ways) && made.ways < 1e15))
-    base::fail("O2103", fmt::format("`fanout` must be a whole number from 1 on, but is {:g}", made.ways),
+    base::fail("O2103", fmt::format("`fanout` must be a whole number from 1 to 1e15, but is {:g}", made.ways),
                fanout->where);
   const yaml::Node* reuse = given(node, "reuse");
   const yaml::Node* may = given(node, "may_reuse");

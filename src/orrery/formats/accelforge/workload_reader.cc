@@ -19,7 +19,8 @@ constexpr double kMostSize = 1e15;
 base::Count size_of(const yaml::Node& node, const Symbols& symbols, const std::string& what) {
   const double size = number_of(node, symbols, what);
   if (!(size >= 1 && size <= kMostSize && size == std::floor(size)))
-    base::fail("O2103", fmt::format("{} must be a whole number from 1 on, but is {:.17g}", what, size), node.where);
+    base::fail("O2103", fmt::format("{} must be a whole number from 1 to 1e15, but is {:.17g}", what, size),
+               node.where);
   return base::saturated(size);
 }
 

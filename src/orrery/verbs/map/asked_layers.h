@@ -29,8 +29,8 @@ struct AskHow {
   std::shared_ptr<const std::vector<ChipFile>> chips;
 };
 
-// The level that a word of those scripts names. At DRAM nothing is fused, but under `--compat timeloop` they order loops
-// there.
+// The level that a word of those scripts names. At DRAM nothing is fused, but under `--compat timeloop` they order
+// loops there.
 void fuse_at_word(const std::string& word, MapRequest& request);
 
 // What an array does of a model's attention is not among them. Throws InputError, as map().

@@ -10,7 +10,8 @@
 //
 // Who writes the result back: the normalisation, or (`product_writes`) the product.
 //
-// The scripts of Timeloop-Experiments do so at the levels of their two chips, with quirks (`as_scripts`; fuse_sides.cc).
+// The scripts of Timeloop-Experiments do so at the levels of their two chips, with quirks (`as_scripts`;
+// fuse_sides.cc).
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ struct FuseSides {
 };
 
 // Changes the map space of a product, or of an einsum that has an input of its output's shape. Throws InputError: O2029
-// for a level that the chip does not have, or that is its outermost (as the scripts: for one of neither list); O2030 for an einsum that is neither.
+// for a level that the chip does not have, or that is its outermost (as the scripts: for one of neither list); O2030
+// for an einsum that is neither.
 void fuse_side(const FuseSides& fuse, LayerQuestion& layer);
 
 }  // namespace orrery::verbs

@@ -298,10 +298,13 @@ class Search {
 }  // namespace
 
 void add_to_front(std::vector<Solution>& front, Solution one) {
-  const auto beats = [](const Solution& a, const Solution& b) { return a.energy <= b.energy && a.latency <= b.latency; };
+  const auto beats = [](const Solution& a, const Solution& b) {
+    return a.energy <= b.energy && a.latency <= b.latency;
+  };
   if (std::any_of(front.begin(), front.end(), [&](const Solution& known) { return beats(known, one); })) return;
   std::erase_if(front, [&](const Solution& known) { return beats(one, known); });
-  const auto at = std::find_if(front.begin(), front.end(), [&](const Solution& known) { return known.energy > one.energy; });
+  const auto at =
+      std::find_if(front.begin(), front.end(), [&](const Solution& known) { return known.energy > one.energy; });
   front.insert(at, std::move(one));
 }
 

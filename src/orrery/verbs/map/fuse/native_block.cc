@@ -334,6 +334,11 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   how.softmax = request.softmax;
   how.overlap = request.overlap;
   for (const std::string& text : request.handed_on) how.handed_on.push_back(handed_on(asked_chain, text));
+  for (const HandedOn& one : how.handed_on)
+    for (const HandedOn& other : how.handed_on)
+      if (one.place == other.place && one.storage != other.storage)
+        base::fail("O2113", fmt::format("`{}` cannot be handed on in two storages", asked_chain[one.place].makes), {},
+                   "leave one `--hand-on` out, or ask what the other place would cost: `--why`");
   std::optional<HandedOn> why;
   if (!request.why.empty()) why = handed_on(asked_chain, request.why);
   GroupedChain found = searched(asked_chain, request, how, options);

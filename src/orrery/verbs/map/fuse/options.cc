@@ -131,6 +131,13 @@ void demand_one_kind(const BlockOptions& options, bool compat) {
            "leave `--no-fuse` and `--fused-loops 0` out, or take `--softmax multipass`");
 }
 
+void demand_storage(const char* option, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    misuse("O1102", fmt::format("`{} {}` names no tensor and storage", option, text),
+           fmt::format("write `{} TENSOR=STORAGE`", option));
+}
+
 bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
   CommandLine line("map --fuse", "The best loop tree of a whole block of einsums on a chip, with proof",
                    "orrery map --fuse --model bert-large --chip tpu-v4i");
@@ -178,6 +185,8 @@ bool read(const Arguments& arguments, Console& console, BlockOptions& options) {
   line.output_file("--svg", options.svg, "FILE", "Draw the loop tree there");
   line.pictures();
   if (!line.read(arguments, console)) return false;
+  for (const std::string& text : request.handed_on) demand_storage("--hand-on", text);
+  if (!request.why.empty()) demand_storage("--why", request.why);
   request.search.fuse = !options.apart;
   request.search.limits.threads = std::max(1, request.search.limits.threads);
   return true;
