@@ -175,6 +175,14 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   proof.space += pools.certificate.space;
   proof.evaluated += pools.certificate.evaluated;
   proof.seconds += pools.certificate.seconds;
+  for (const base::Pruned& by : pools.certificate.pruned) {
+    const auto same = std::find_if(proof.pruned.begin(), proof.pruned.end(),
+                                   [&](const base::Pruned& other) { return other.argument == by.argument; });
+    if (same != proof.pruned.end())
+      same->count += by.count;
+    else
+      proof.pruned.push_back(by);
+  }
   const bool optimal = proof.optimal && pools.finished;
   for (const serving::FoundPools& pair : pools.best) {
     Found found;
