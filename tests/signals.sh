@@ -44,6 +44,7 @@ commands=(
   "folder energy $ROOT/examples/gemmini_raw"
   "limit folder train --model gpt3-175b --system a100-selene --gpus 1024 --global-batch 1536"
   "limit train --model gpt2-small --system this-machine --gpus 1 --global-batch 8"
+  "limit serve --model gpt2-small --system this-machine --isl 512 --osl 64 --concurrency 4"
   "limit train --model gpt3-175b --system a100-selene --global-batch 1536 --plans plans.csv"
   "limit folder place $ROOT/examples/dataflow/fft.txt"
   "folder graph llm --hidden 1024 --heads 16 --seq 1024 --layers 1000 --layers-in-graph 1000"

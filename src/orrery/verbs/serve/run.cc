@@ -26,18 +26,21 @@ using base::Count;
 using serving::Deployment;
 using serving::Found;
 
-// What runs like the answer were predicted within; of pools and of guesses, none or few were measured.
-ServingError error_of(const std::string& catalogue, const serving::ServedModel& model, const cluster::System& system,
+// What runs like the answer were predicted within, of first tokens on the kind that reads prompts; of pools and of
+// guesses, none or few were measured.
+ServingError error_of(const std::string& catalogue, const serving::ServedModel& model, const serving::PoolKinds& on,
                       const ServedAnswer& answer) {
   const std::vector<ServedKindError> kinds = read_served_kinds(catalogue);
-  const ServedKind kind = kind_of(model, system, answer.first().deployment);
+  const Deployment& d = answer.first().deployment;
   const auto share = [&](ServedFigure figure) {
+    const ServedKind kind = figure == ServedFigure::kTtft
+                                ? kind_of(model, *on.prompts.system, answer.prompts().value_or(d))
+                                : kind_of(model, *on.decoding.system, d);
     return served_share(kinds, kind, figure, answer.load.prompt.average(), answer.load.output.average());
   };
   const ServedShare tpot = share(ServedFigure::kTpot), ttft = share(ServedFigure::kTtft);
   ServingError out{tpot.share, ttft.share, share(ServedFigure::kThroughput).share, tpot.alike && ttft.alike, tpot.of};
-  const bool guesses = answer.first().deployment.drafted > 0, narrow = widens(model, answer.first().deployment),
-             copies = answer.load.host_hit > 0;
+  const bool guesses = d.drafted > 0, narrow = widens(model, d), copies = answer.load.host_hit > 0;
   if (guesses || narrow || copies || answer.prompts())
     out.widen(2, guesses  ? ", without guesses"
                  : narrow ? ", weights as wide as products"
@@ -172,6 +175,14 @@ void search_pools(const ServeRequest& r, const serving::ServedModel& model, cons
   proof.space += pools.certificate.space;
   proof.evaluated += pools.certificate.evaluated;
   proof.seconds += pools.certificate.seconds;
+  for (const base::Pruned& by : pools.certificate.pruned) {
+    const auto same = std::find_if(proof.pruned.begin(), proof.pruned.end(),
+                                   [&](const base::Pruned& other) { return other.argument == by.argument; });
+    if (same != proof.pruned.end())
+      same->count += by.count;
+    else
+      proof.pruned.push_back(by);
+  }
   const bool optimal = proof.optimal && pools.finished;
   for (const serving::FoundPools& pair : pools.best) {
     Found found;
@@ -305,7 +316,7 @@ ServedAnswer serve(const ServeRequest& request) {
   if (systems.measures())
     out.expected_error.of = "no engine was measured on it";
   else
-    out.expected_error = error_of(catalogue, model, *on.decoding.system, out);
+    out.expected_error = error_of(catalogue, model, on, out);
   if (!systems.measures() && (!r.measurements.empty() || systems.maps()))
     out.expected_error.widen(1, ", by the roofline");
   if (!(out.first().service.tpot > 0)) out.expected_error.tpot.reset();

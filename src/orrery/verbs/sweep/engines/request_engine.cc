@@ -8,6 +8,7 @@
 #include "orrery/base/numbers/count.h"
 #include "orrery/base/numbers/factor.h"
 #include "orrery/base/text/text_file.h"
+#include "orrery/inputs/systems/this_machine.h"
 #include "orrery/verbs/energy/run.h"
 #include "orrery/verbs/map/fuse/native_block.h"
 #include "orrery/verbs/sweep/engines/question_key.h"
@@ -60,6 +61,11 @@ Request RequestEngine::request_at(const base::Overrides& point) {
           of.limits.threads = 1;
           of.limits.stop = options_.stop;
         }
+        if constexpr (std::is_same_v<std::decay_t<decltype(of)>, verbs::ServeRequest>)
+          if (of.system == verbs::kThisMachine)
+            base::fail("O2070",
+                       "points of a study are answered side by side, which `this-machine` cannot be measured in", {},
+                       "ask `orrery serve` one after the other");
         if constexpr (requires { of.search.limits; }) of.search.limits.threads = 1;
         if constexpr (requires { of.interruptible; }) of.interruptible = [this] { return options_.stop; };
       },
