@@ -288,7 +288,7 @@ Cycle arrivals(const Cycles& cycles, double rate, double most) {
   Cycle cycle = cycles.of(1);
   for (int i = 0; i < 60; ++i) {
     const double next = std::min(most, rate * cycle.seconds);
-    if (std::abs(next - users) <= 1e-4 * next) break;
+    if (std::abs(next - users) <= 1e-6 * next) break;
     users = next;
     cycle = cycles.of(std::min(most, users + 1));
   }
