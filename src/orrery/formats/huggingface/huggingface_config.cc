@@ -109,16 +109,20 @@ class Reader {
       found()
           .warning("O0926", fmt::format("`{}` gives no `quant_algo` in `quantization`", kBeside), whole.where)
           .note("it is left out of account");
-    } else if (const Member* caches = says->value.find("kv_cache_quant_algo");
-               !algorithm->value.is_null() || (caches != nullptr && !caches->value.is_null())) {
-      beside_.kind = Node::Kind::kObject;
-      beside_.where = says->value.where;
-      beside_.members.push_back({"quantization_config", says->key_where, says->value});
+    } else {
+      Node& in = algorithm->value.is_null() ? caches_beside_ : beside_;  // null: caches alone are converted
+      in.kind = Node::Kind::kObject;
+      in.where = says->value.where;
+      in.members.push_back({"quantization_config", says->key_where, says->value});
     }
   }
 
   // Where config.json says something itself, that counts, as loaders have it.
   void read_widths_beside() {
+    if (!caches_beside_.members.empty()) {
+      base::Diagnostics unsaid;
+      take_caches(read_widths(caches_beside_, nullptr, options_.ignored, false, unsaid).quantisation);
+    }
     if (beside_.members.empty()) return;
     const WeightWidths other =
         read_widths(beside_, nullptr, options_.ignored, options_.outside == Outside::kWarned, found());
@@ -126,10 +130,7 @@ class Reader {
       widths_.quantisation = other.quantisation;
       return;
     }
-    if (!widths_.quantisation.caches) {
-      widths_.quantisation.caches = other.quantisation.caches;
-      widths_.quantisation.unknown_caches = other.quantisation.unknown_caches;
-    }
+    take_caches(other.quantisation);
     const std::string& method = widths_.quantisation.method;
     if (options_.outside != Outside::kWarned || (method != "modelopt" && method != "compressed_tensors")) return;
     base::Diagnostics unsaid;
@@ -144,6 +145,11 @@ class Reader {
                              there.converted, there.bits, here.converted, here.bits),
                  beside_.members.front().key_where)
         .note("what config.json says counts");
+  }
+
+  void take_caches(const Quantisation& other) {
+    Quantisation& own = widths_.quantisation;
+    if (!own.caches) own.caches = other.caches, own.unknown_caches = other.unknown_caches;
   }
 
   bool says_quantised() const {
@@ -663,6 +669,7 @@ class Reader {
   const bool strict_;
   Node tree_;
   Node beside_;                   // `quantization_config` as hf_quant_config.json has it; no members: there is none
+  Node caches_beside_;            // the same where it converts caches alone
   const Node* object_ = nullptr;  // of the language model
   const Node* outer_ = nullptr;   // of the whole; null where that is the same
   std::optional<ConfigKeys> keys_;

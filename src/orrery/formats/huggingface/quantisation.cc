@@ -351,7 +351,7 @@ class QuantisationReader {
     } else if (keys_.given("config_groups")) {
       return compressed();
     } else if (algorithm.empty()) {
-      if (!keys_.given("kv_cache_quant_algo")) unknown("`quantization_config` gives no `quant_algo`");
+      unknown("`quantization_config` gives no `quant_algo`");
     } else if (const auto format = modelopt_format(algorithm)) {
       out_.groups.push_back({{}, *format});
     }

@@ -81,6 +81,14 @@ StepModel::StepModel(const ServedModel& model, const cluster::System& system, co
                     machine::bytes_per_element(deployment.precision) / 2),
       watts_(system.watts_per_gpu * static_cast<double>(deployment.group())) {
   dense_bytes_ = weight_bytes(model, deployment, false);
+  // Of its matrices a rank has these parts.
+  const Count tp = deployment.tp;
+  for (ServedLayers& kind : model_.kinds)
+    for (ServedMatrix& m : kind.matrices) {
+      m.out = (m.cut == Cut::kColumns ? base::ceil_divide(m.out, tp) : m.out) +
+              base::ceil_divide(m.kv_heads, tp) * m.kv_width;
+      if (m.cut == Cut::kRows) m.in = base::ceil_divide(m.in, tp);
+    }
   if (deployment.pp > 1) {
     const int level = collective::level_between(fabric_, static_cast<int>(deployment.tp * deployment.dp));
     stage_message_fixed_ = collective::message_seconds(fabric_, level, 0);
@@ -215,10 +223,7 @@ void StepModel::add_layer(const ServedLayers& kind, double layers, const StepWor
   const Count tokens = work.prompt_tokens + work.decodes * queries, tp = deployment_.tp;
   double products = 0;
   for (const ServedMatrix& m : kind.matrices) {
-    const Count kv = base::ceil_divide(m.kv_heads, tp) * m.kv_width;
-    const Count columns = (m.cut == Cut::kColumns ? base::ceil_divide(m.out, tp) : m.out) + kv;
-    const Count rows = m.cut == Cut::kRows ? base::ceil_divide(m.in, tp) : m.in;
-    products += product_seconds({1, tokens, columns, rows}, m.stored);
+    products += product_seconds({1, tokens, m.out, m.in}, m.stored);
     ++out.operators;
   }
   out.cost.products += layers * products;

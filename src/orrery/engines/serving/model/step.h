@@ -71,7 +71,7 @@ class StepModel {
   void add_logits(base::Count rows, Sums& out) const;
   void add_experts(const ServedLayers& kind, base::Count tokens, double layers, Sums& out) const;
 
-  ServedModel model_;
+  ServedModel model_;  // its matrices as a rank has them
   Deployment deployment_;
   const machine::OperatorModel& operators_;
   ServedRoofline roofline_;

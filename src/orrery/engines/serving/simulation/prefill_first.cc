@@ -167,7 +167,11 @@ void Scheduler::decode() {
   for (const std::int32_t request : running_)
     if (request != chunked_ && state(request).turn == static_cast<std::int32_t>(turn_)) decoding_.push_back(request);
   if (decoding_.empty()) return;
-  const std::size_t least = limits_.stages > 1 ? 0 : 1;
+  // One fits by itself, but not always beside those that wait with keys and values from elsewhere.
+  const bool others = fetching_ > 0 || std::any_of(waiting_.begin(), waiting_.end(), [&](std::int32_t request) {
+                        return state(request).read && !state(request).blocks.empty();
+                      });
+  const std::size_t least = limits_.stages > 1 || others ? 0 : 1;
   while (decoding_.size() > least && lacks_pages()) retract(to_retract());
   if (step_.preempted.empty()) {
     output_share_ =
