@@ -339,6 +339,11 @@ std::string refusal(const Transformer& model, const std::string& path) {
   if (one_of(path, {"vocab", "dropout", "tied_embedding"})) return "";
   if (model.stacks.size() > 1) return "it has an encoder and a decoder, whose sizes differ";
   if (path == "layers" && stack.weight_sets > 0) return "its layers share their weights";
+  if (path == "layers" && model.layer_rows > 0) return "its layers have a table whose width depends on their number";
+  const bool beside =
+      std::any_of(stack.kinds.begin(), stack.kinds.end(), [](const Block& b) { return !b.extra.empty(); });
+  if (beside && one_of(path, {"hidden", "heads", "head_width"}))
+    return "its layers have matrices besides attention and network that depend on it";
   if (one_of(path, {"layers", "learned_positions"})) return "";
   if (path == "hidden" && has.other_mixers) return "some of its layers have sizes of their own that depend on it";
   if (path == "hidden" && model.vocab > 0 && model.embedding_width != stack.width)

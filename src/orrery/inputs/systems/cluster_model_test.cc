@@ -132,6 +132,8 @@ TEST(TrainingModel, AFieldThatAModelCannotTakeIsRefusedWithTheReason) {
   EXPECT_EQ(refused(named("mixtral-8x7b"), {{"ffn", "1024"}}), (Codes{"O1363"}));
   EXPECT_EQ(refused(named("llama3-8b"), {{"window", "1024"}}), (Codes{"O1363"})) << "in no layer";
   EXPECT_EQ(refused(named("llama3-8b"), {{"window", "1024"}, {"windowed_layers", "16"}}), Codes{});
+  EXPECT_EQ(refused(named("gemma4-e2b"), {{"layers", "10"}}), (Codes{"O1363"})) << "35 parts side by side in a table";
+  EXPECT_EQ(refused(named("step-3.7-flash"), {{"heads", "32"}}), (Codes{"O1363"})) << "and gates of its own";
   Transformer widths = workload::plain_transformer({.layers = 4, .hidden = 64, .heads = 4, .vocab = 100});
   widths.stacks[0].kinds.push_back(widths.stacks[0].kinds[0]);
   std::get<workload::FeedForward>(widths.stacks[0].kinds[1].feed_forward).inner = 128;

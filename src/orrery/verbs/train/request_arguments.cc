@@ -83,6 +83,7 @@ void refuse_contradictions(const TrainRequest& request, const base::Overrides& s
 std::string asked_options(const TrainRequest& request) {
   std::string out;
   if (request.seq) out += fmt::format(" --seq {}", *request.seq);
+  if (request.mtp && *request.mtp != 0) out += fmt::format(" --mtp {}", std::max<base::Count>(0, *request.mtp));
   if (request.precision) out += fmt::format(" --precision {}", machine::name(*request.precision));
   if (request.attention)
     out += fmt::format(" --attention {}", cluster::name_of(*request.attention, cluster::attentions()));
