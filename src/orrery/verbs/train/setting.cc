@@ -285,8 +285,8 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
   setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
 }
 
-// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. What an
-// accelerator or its host holds and costs changes no time.
+// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. Runs were
+// measured with and without compilation; what an accelerator or its host holds and costs changes no time.
 std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan, TrainedModel& trained) {
   cluster::Stack usual =
       formats::orrery::load_stack(catalogue_directory(), cluster::name_of(trained.plan.stack.name, cluster::stacks()))
@@ -294,7 +294,8 @@ std::string changed_constant(const base::Overrides& system, const std::set<std::
   suit_kernel(trained.system, usual);
   const base::Fields now = cluster::fields(trained.plan.stack);
   for (const base::Field& field : cluster::fields(usual))
-    if (plan.count(field.path) > 0 && find_field(now, field.path)->get() != field.get()) return "plan." + field.path;
+    if (plan.count(field.path) > 0 && field.path != "stack.eager" && find_field(now, field.path)->get() != field.get())
+      return "plan." + field.path;
   constexpr std::array<std::string_view, 5> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.pue",
                                                          "accelerator.price", "accelerator.host_memory"};
   for (const base::Override& set : system)

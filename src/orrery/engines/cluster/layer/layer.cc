@@ -230,7 +230,7 @@ struct MovedBytes {
   double forward = 0, backward = 0;
 };
 
-MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
+MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind, const EagerExperts& eager) {
   const double t = c.plan.tp;
   const double T = tokens_of(c, kind.seq);
   const double h = kind.width;
@@ -263,6 +263,8 @@ MovedBytes moved_bytes(const LayerContext& c, const LayerKind& kind) {
     bytes.forward += made;
     bytes.backward += made;
   }
+  bytes.forward += eager.forward_bytes;
+  bytes.backward += eager.backward_bytes;
   return bytes;
 }
 
@@ -273,10 +275,8 @@ PassPair layer_passes(const LayerContext& c, const LayerKind& kind) {
   const Plan& plan = c.plan;
   Products products{c, plan.precision, true};
   layer_products(c, kind, products);
-  MovedBytes bytes = moved_bytes(c, kind);
   const EagerExperts eager = eager_experts(c, kind);
-  bytes.forward += eager.forward_bytes;
-  bytes.backward += eager.backward_bytes;
+  const MovedBytes bytes = moved_bytes(c, kind, eager);
   const EagerNorms chains = eager_norms(c, kind);
   CoreSeconds core;
   for (const Core& each : kind.cores) add_core(c, kind, each, core);

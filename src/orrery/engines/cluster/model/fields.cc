@@ -85,7 +85,7 @@ base::Fields fields(Stack& stack) {
       truth_field("stack.frozen_inputs", stack.frozen_inputs,
                   "products of frozen weights of 8 or 4 bits keep what they read"),
       truth_field("stack.offloads_all", stack.offloads_all,
-                  "offloading the optimiser's state takes weights and gradients along"),
+                  "offloading the optimiser's state takes weights and gradients along, under ZeRO"),
       number_field("stack.state_bytes", stack.state_bytes, 0, 100,
                    "bytes of memory for the masters and moments of a parameter; 0: as the precision has it"),
       number_field("stack.reserve", stack.reserve, 0, 10,

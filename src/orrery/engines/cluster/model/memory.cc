@@ -383,7 +383,8 @@ void add_state(const Plan& plan, const Common& common, const StageSum& sum, cons
     if (!frozen) return shared(params.dense, params.experts, of_each, sharded_from);
     return of_each * params.adapters / (plan.zero >= sharded_from ? common.ranks : 1);
   };
-  const double here = plan.stack.offloads_all ? 1 - plan.offload_optimizer : 1;
+  // What shards offloads all that it shards; without it the optimiser pages its own state.
+  const double here = plan.stack.offloads_all && plan.zero > 0 ? 1 - plan.offload_optimizer : 1;
   memory.weights = trained_bytes(state.weight, 3);
   if (frozen) {
     // Frozen weights have no masters to be gathered from. Tables and logits are not quantised.

@@ -457,5 +457,16 @@ TEST(Memory, TheLargestTermIsNamed) {
   EXPECT_DOUBLE_EQ(m.total(), 9);
 }
 
+TEST(Memory, WithoutZeroTheOptimisersStateAloneIsOffloaded) {
+  const Model model = gpt(16, 2048, 8);
+  Plan plan{.gpus = 8, .global_batch = 8, .micro_batch = 1, .dp = 8};
+  plan.stack.offloads_all = true;
+  plan.offload_optimizer = 1;
+  EXPECT_EQ(memory(model, plan).optimizer, 0);
+  EXPECT_GT(memory(model, plan).weights, 0);
+  plan.zero = 3;
+  EXPECT_EQ(memory(model, plan).weights + memory(model, plan).gradients, 0);
+}
+
 }  // namespace
 }  // namespace orrery::cluster
