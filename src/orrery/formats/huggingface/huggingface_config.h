@@ -46,6 +46,7 @@ struct ReadOptions {
   // So many modules that predict tokens beyond the next are counted (`--mtp`); 0: as many as the file states.
   std::optional<base::Count> ahead = {};
   bool ahead_apart = false;  // they stay `predicted_ahead`, for a reader that lays them out by itself
+  bool nearest = false;      // of an unknown type, tell the family that is nearest; costs some 190 reads
 };
 
 // Throws InputError with everything found: O0900 no JSON object, O0901 unknown `model_type`, O0902 missing
