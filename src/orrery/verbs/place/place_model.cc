@@ -163,7 +163,8 @@ void say_what_training_holds(const GeneratedGraph& generated, const cluster::Sys
   const double layers = static_cast<double>(std::get<dataflow::LanguageModelRun>(setup.execution.workload).layers);
   const double parameters =
       layers * static_cast<double>(workload::block_parameters(*generated.layer, generated.parameter("hidden")));
-  const double chips = static_cast<double>(setup.system.chips), room = system.accelerator.memory_bytes;
+  const double chips = static_cast<double>(setup.system.chips), room = system.accelerator.memory_bytes,
+               node = static_cast<double>(std::max<Count>(1, system.node_size));
   if (kStateBytes * parameters <= chips * room) return;
   out.warnings
       .warning("O1472", fmt::format("{:.0f} accelerators cannot hold what training these layers keeps, however it is "
@@ -175,7 +176,7 @@ void say_what_training_holds(const GeneratedGraph& generated, const cluster::Sys
                       parameters, kStateBytes, kStateBytes * parameters / 1e9, chips, room / 1e9, chips * room / 1e9))
       .hint(fmt::format("give at least `--gpus {:.0f}`; ask `orrery train`, which counts them, offloading among it; or "
                         "place `--forward`",
-                        std::ceil(kStateBytes * parameters / room)));
+                        node * std::ceil(kStateBytes * parameters / room / node)));
 }
 
 }  // namespace

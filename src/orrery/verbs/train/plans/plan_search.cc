@@ -250,7 +250,7 @@ cluster::Optimum run_stages(Search& search, const cluster::SearchOptions& option
     answer.scope = stage.scope;
     answer.margin = stage.margin;
     answer.offloads_to_fit = stage.scope == PlanScope::kAll && asked.scope != PlanScope::kAll;
-    answer.margin_left = stage.margin < stages.front().margin && !answer.offloads_to_fit;
+    answer.margin_left = stage.margin < stages.front().margin;
     if (!found.best.empty() || !found.finished) break;
   }
   return found;
