@@ -221,23 +221,26 @@ std::pair<ChartScale, ChartScale> scales_of(const Chart& chart) {
 
 namespace {
 
-// Names beside points: behind them, or else before them, where they cover neither each other nor a point, which they
-// would seem to belong to; none of many.
+// Names beside points: behind or before them, above or below, where they cover no other name, and no other point is
+// nearer to where they begin, to which they would seem to belong; none of many.
 void place_labels(Chart& chart) {
-  constexpr double kWide = 590, kHigh = 330, kLetter = 6.4, kGap = 8, kPoint = 5, kLow = 3, kTop = 17;
+  constexpr double kWide = 590, kHigh = 330, kLetter = 6.4, kGap = 8, kPoint = 5, kLow = 3, kTop = 17, kBegin = 40;
   constexpr std::size_t kMost = 40;
   struct Box {
     double left, right, low, top;
     bool meets(const Box& other) const {
       return left < other.right && other.left < right && low < other.top && other.low < top;
     }
+    bool meets(const std::vector<Box>& others) const {
+      return std::any_of(others.begin(), others.end(), [&](const Box& other) { return meets(other); });
+    }
   };
   if (chart.kind != Chart::Kind::kPoints) return;
   const auto [x, y] = scales_of(chart);
-  std::vector<Box> taken;
+  std::vector<Box> points, names;
   for (const ChartMark& mark : chart.marks) {
     const double across = kWide * x.share(mark.x), up = kHigh * y.share(mark.y);
-    taken.push_back({across - kPoint, across + kPoint, up - kPoint, up + kPoint});
+    points.push_back({across - kPoint, across + kPoint, up - kPoint, up + kPoint});
   }
   for (std::size_t i = chart.marks.size(); i-- > 0;) {
     ChartMark& mark = chart.marks[i];
@@ -245,14 +248,15 @@ void place_labels(Chart& chart) {
     const double across = kWide * x.share(mark.x), up = kHigh * y.share(mark.y);
     const double width = kLetter * static_cast<double>(mark.label.size());
     bool free = false;
-    for (const bool before : {false, true}) {
-      const double left = before ? across - kGap - width : across + kGap;
-      const Box box = {left, left + width, up + kLow, up + kTop};
-      free = chart.marks.size() <= kMost && box.left >= 0 && box.right <= kWide &&
-             std::none_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); });
+    for (const auto& [before, below] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      const double left = before ? across - kGap - width : across + kGap, begin = std::min(width, kBegin);
+      const Box box = {left, left + width, below ? up - kTop : up + kLow, below ? up - kLow : up + kTop};
+      const Box near = {before ? box.right - begin : left, before ? box.right : left + begin, box.low, box.top};
+      free = chart.marks.size() <= kMost && box.left >= 0 && box.right <= kWide && box.low >= 0 && !box.meets(names) &&
+             !near.meets(points);
       if (!free) continue;
-      taken.push_back(box);
-      mark.label_before = before;
+      names.push_back(box);
+      mark.label_before = before, mark.label_below = below;
       break;
     }
     if (!free) mark.label.clear();

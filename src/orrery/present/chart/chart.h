@@ -29,7 +29,8 @@ struct ChartMark {
   std::string series, place, column;
   double x = 0, y = 0;
   std::string label;                // written beside a point,
-  bool label_before = false;        // on its left
+  bool label_before = false;        // on its left,
+  bool label_below = false;         // and not above
   std::vector<double> shares = {};  // of lines: where on each axis, 0 to 1
   std::vector<Fact> facts;
 };

@@ -162,7 +162,7 @@ class Drawing {
                           up(mark.y), chart_.marks.size() > 300 ? "2" : "4.5", colour(mark.series),
                           hover(mark, chart_.marks.size()));
       if (mark.label.empty()) continue;
-      out_ += written(across(mark.x) + (mark.label_before ? -8 : 8), up(mark.y) - 6,
+      out_ += written(across(mark.x) + (mark.label_before ? -8 : 8), up(mark.y) + (mark.label_below ? 14 : -6),
                       mark.label_before ? "end" : "start", mark.label);
     }
   }

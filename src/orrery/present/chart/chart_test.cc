@@ -79,7 +79,9 @@ TEST(Charts, NamesStandOnTheFreeSideOfTheirPointsOrNowhere) {
   EXPECT_FALSE(with({{50, 50}, {0, 0}, {100, 100}}).label_before) << "nothing is in the way";
   EXPECT_TRUE(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}}).label_before) << "a point behind it";
   EXPECT_TRUE(with({{100, 50}, {0, 0}, {50, 100}}).label_before) << "the end of the chart";
-  EXPECT_EQ(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}, {47, 53}}).label, "") << "points on both sides";
+  EXPECT_TRUE(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}, {47, 53}}).label_below) << "points on both sides above it";
+  EXPECT_EQ(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}, {47, 53}, {53, 47}, {47, 47}}).label, "")
+      << "nothing is free";
 }
 
 TEST(Charts, NamesAreTextWhereverTheyStand) {

@@ -59,6 +59,7 @@ Json values_of(const Chart& chart) {
     row.emplace_back("series", mark.series.empty() ? only : mark.series);
     if (!mark.label.empty() && chart.kind == Chart::Kind::kPoints) row.emplace_back("label", mark.label);
     if (!mark.label.empty() && mark.label_before) row.emplace_back("before", true);
+    if (!mark.label.empty() && mark.label_below) row.emplace_back("below", true);
     row.emplace_back("tip", tooltip(mark));
     out.emplace_back(std::move(row));
   }
@@ -162,8 +163,8 @@ Json name_marks() {
                                                     {"y", field("y", "y")},
                                                     {"dx", signal("datum.before?-8:8")},
                                                     {"align", signal("datum.before?'right':'left'")},
-                                                    {"dy", Object{{"value", -4}}},
-                                                    {"baseline", Object{{"value", "bottom"}}},
+                                                    {"dy", signal("datum.below?4:-4")},
+                                                    {"baseline", signal("datum.below?'top':'bottom'")},
                                                     {"text", Object{{"field", "label"}}}}}}}};
 }
 
