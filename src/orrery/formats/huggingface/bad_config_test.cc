@@ -108,6 +108,7 @@ TEST(HuggingFaceConfig, DamagedFilesAreRefusedOrReadButNeverCrash) {
     const std::string text = base::damaged(kEntry, "{}[]\",:0\\-n\n");
     refused(text);
     refused(text, {Strictness::kCatalogue});
+    refused(base::damaged(usual("llama"), "{}[]\",:0\\-n\n"), {.like = *rc::gen::elementOf(model_types())});
   }));
 }
 
@@ -244,6 +245,23 @@ TEST(HuggingFaceConfig, WhatIsNoTypeCannotBeLikeOne) {
   ASSERT_EQ(codes(found), Codes{"O0901"});
   EXPECT_EQ(found[0].hints.at(0), "did you mean `llama`?");
   EXPECT_NE(refused(usual("brand_new")).at(0).hints.at(0).find("--like"), std::string::npos);
+}
+
+// Keys say more than names: a mixture beside linear attention is not called a llama.
+TEST(HuggingFaceConfig, OfAnUnknownTypeTheFamilyThatReadsTheMostKeysIsNamed) {
+  const auto hint = [](const std::string& more) {
+    return refused(usual("brand_new", more), {.nearest = true}).at(0).hints.at(0);
+  };
+  EXPECT_NE(hint("\"num_key_value_heads\": 2").find("`--like llama`"), std::string::npos);
+  const std::string next =
+      R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32,
+      "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+      "linear_conv_kernel_dim": 4, "layer_types": ["linear_attention", "full_attention"])";
+  EXPECT_NE(hint(next).find("`--like qwen3_"), std::string::npos) << hint(next);
+  EXPECT_NE(hint(next + ", \"frobnication\": 3").find("leaves out `frobnication`"), std::string::npos);
+  EXPECT_EQ(refused(usual("qwen3_8_flash_next_text")).at(0).notes.at(0),
+            "what no kind of layer here says: an index scores blocks of keys that are pooled");
+  EXPECT_EQ(hint("\"num_key_value_heads\": 3").find("llama"), std::string::npos) << "nobody reads three of eight heads";
 }
 
 TEST(HuggingFaceConfig, ACompositeNeedsItsLanguageModel) {

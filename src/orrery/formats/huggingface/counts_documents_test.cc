@@ -72,6 +72,12 @@ TEST(DescribedFamilies, MixturesHaveTheirClassesCounts) {
     "num_experts_per_tok": 3, "moe_intermediate_size": 53, "first_k_dense_replace": 2,
     "num_shared_experts": 2})",
        {419680, 60180, 362440, 400, 80, 0, 0, 0}},
+      {"exaone_moe: files of K-EXAONE mark the layers that have experts",
+       R"({"model_type": "exaone_moe", "sliding_window": 100, "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads": 6,
+    "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "num_experts": 5,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 53, "first_last_k_dense_replace": 1,
+    "is_moe_layer": [false, false, true, true, true], "num_shared_experts": 2})",
+       {419680, 60180, 362440, 400, 80, 0, 0, 0}},
       {"granitemoeshared: a shared expert of its own width",
        R"({"model_type": "granitemoeshared", "hidden_size": 60, "num_hidden_layers": 5, "num_attention_heads":
     6, "intermediate_size": 137, "vocab_size": 1003, "num_key_value_heads": 2, "num_local_experts": 5,

@@ -5,6 +5,7 @@
 #include "orrery/formats/huggingface/huggingface_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -24,6 +25,7 @@
 #include "orrery/formats/huggingface/families/towers.h"
 #include "orrery/formats/huggingface/families/unread_types.h"
 #include "orrery/formats/huggingface/keys.h"
+#include "orrery/formats/huggingface/nearest_family.h"
 #include "orrery/formats/huggingface/value_types.h"
 #include "orrery/formats/json/json_document.h"
 #include "orrery/formats/json/json_places.h"
@@ -245,6 +247,8 @@ class Reader {
         missing.hint("this looks like Llama: add \"model_type\": \"llama\"");
       else if (value("hidden_size"))
         missing.hint("this looks like BERT: add \"model_type\": \"bert\"");
+      else if (value("attn_heads") && value("num_blocks"))
+        hint_calculon(missing);
       return;
     } else if (!type->is_text()) {
       found().error("O0903", "`model_type` must be a text, but is " + kind_of(*type), type->where);
@@ -263,14 +267,49 @@ class Reader {
     if (family_) return;
     // A language model's type may be known by that of the whole alone.
     const std::string_view own = why_unread(name);
-    if (const std::string_view why = own.empty() ? why_unread(outer_type()) : own; !why.empty())
-      unknown.note(fmt::format("what no kind of layer here says: {}", why));
+    const std::string_view why = own.empty() ? why_unread(outer_type()) : own;
+    if (!why.empty()) unknown.note(fmt::format("what no kind of layer here says: {}", why));
     unknown.note(fmt::format("understood: {}", base::joined(known, ", ")));
     note_costs(unknown);
     const std::string near = base::closest(name, known);
     const bool slip = !near.empty() && base::edit_distance(name, near) == 1 && digits(name) == digits(near);
-    unknown.hint(slip ? base::did_you_mean(near)
-                      : "if it is built like one of these, say so: `--like llama` (what differs is then left out)");
+    unknown.hint(slip ? base::did_you_mean(near) : way_to_read(name, !why.empty()));
+  }
+
+  // Calculon's files of a model, whose sizes are a GPT's under other names.
+  void hint_calculon(base::Diagnostic& missing) const {
+    constexpr std::pair<const char*, const char*> kNames[] = {{"hidden", "n_embd"},
+                                                              {"feedforward", "n_inner"},
+                                                              {"attn_heads", "n_head"},
+                                                              {"num_blocks", "n_layer"},
+                                                              {"seq_size", "n_positions"}};
+    std::string sizes;
+    for (const auto& [theirs, ours] : kNames)
+      if (const Node* size = value(theirs); size != nullptr && size->is_number())
+        sizes += fmt::format(R"(, "{}": {})", ours, size->text.substr(0, 20));
+    missing.note("this looks like a model of Calculon; its files of systems and executions are not read either")
+        .hint(fmt::format(R"(write {{"model_type": "gpt2"{}, "vocab_size": 51200}})", sizes))
+        .hint(
+            "what its system and execution say are `--system NAME` and options of `orrery train`: --tp, --pp, --dp, "
+            "...");
+  }
+
+  // Of a type that nobody knows. `apart`: its layers are known to be of no kind that is here.
+  std::string way_to_read(const std::string& name, bool apart) const {
+    const std::string document = "a document describes attention with a network or experts: `--like FILE.yaml`";
+    if (apart) return "`--like TYPE` reads it as another type, without that";
+    const std::optional<NearestFamily> near =
+        options_.nearest && options_.like.empty() ? nearest_family(file_, options_, name) : std::nullopt;
+    if (!near) return document;
+    if (near->left_out.empty())
+      return fmt::format("if it is built like `{0}`, which has all of its keys, say so: `--like {0}`; {1}", near->type,
+                         document);
+    constexpr std::size_t kMost = 4;
+    const std::size_t more = near->left_out.size() > kMost ? near->left_out.size() - kMost : 0;
+    return fmt::format(
+        "the nearest is `--like {}`, which leaves out `{}`{}; {}", near->type,
+        fmt::join(near->left_out.begin(), near->left_out.end() - static_cast<std::ptrdiff_t>(more), "`, `"),
+        more > 0 ? fmt::format(" and {} more", more) : "", document);
   }
 
   void read_model() {

@@ -30,14 +30,14 @@ bool among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> cut(std::string_view text) {
-  std::vector<std::string> out;
+template <typename Part>
+void cut(std::string_view text, std::vector<Part>& out) {
+  out.clear();
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t dot = std::min(text.find('.', at), text.size());
     if (dot > at) out.emplace_back(text.substr(at, dot - at));
     at = dot + 1;
   }
-  return out;
 }
 
 std::optional<base::Count> number(std::string_view text) {
@@ -64,7 +64,7 @@ bool globs(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-bool same_part(const std::string& pattern, const std::string& name) {
+bool same_part(std::string_view pattern, std::string_view name) {
   return globs(pattern, name) || (name == "*" && number(pattern));
 }
 
@@ -73,9 +73,10 @@ bool follows(const std::vector<std::string>& parts, const std::string& text) {
   const bool any = std::any_of(parts.begin(), parts.end(), starred);
   // Most names are told apart by their last part, before they are cut; a number may stand for the `*` of a name.
   if (!any && text.find(parts.back()) == std::string::npos && !number(parts.back())) return false;
-  const std::vector<std::string> name = cut(text);
+  thread_local std::vector<std::string_view> name;  // its room is used again: this is asked millions of times
+  cut(text, name);
   if (std::search(name.begin(), name.end(), parts.begin(), parts.end(),
-                  [](const std::string& n, const std::string& p) { return same_part(p, n); }) != name.end())
+                  [](std::string_view n, std::string_view p) { return same_part(p, n); }) != name.end())
     return true;
   // A `*` may stand for several parts.
   if (!any) return false;
@@ -83,7 +84,8 @@ bool follows(const std::vector<std::string>& parts, const std::string& text) {
   for (std::size_t from = 0; from < name.size(); ++from) {
     std::string some;
     for (std::size_t i = from; i < name.size(); ++i) {
-      some += (i > from ? "." : "") + name[i];
+      if (i > from) some += '.';
+      some += name[i];
       if (globs(pattern, some)) return true;
     }
   }
@@ -155,7 +157,7 @@ ModulePattern::ModulePattern(std::string_view text) : text_(text) {
 }
 
 void ModulePattern::read_name() {
-  parts_ = cut(text_);
+  cut(text_, parts_);
   const auto erase_to = [&](std::size_t end) {
     parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(end));
   };

@@ -164,9 +164,9 @@ ModelFile load_model(const std::string& directory, const std::string& name_or_pa
   using formats::huggingface::Strictness;
   ModelFile model;
   model.file = yaml::read_file(path);
-  auto document =
-      formats::huggingface::read_config(model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign,
-                                                     use.ignored, use.outside, use.like, use.ahead, use.ahead_apart});
+  auto document = formats::huggingface::read_config(
+      model.file, {in_catalogue ? Strictness::kCatalogue : Strictness::kForeign, use.ignored, use.outside, use.like,
+                   use.ahead, use.ahead_apart, true});
   for (const std::string& key : use.ignored)
     model.ignored.push_back({"--ignore " + key, base::content_hash(key + model.file->text)});
   model.transformer = std::move(document.transformer);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/numbers/count.h"
 #include "orrery/describe/workload/graphs/kernel_graph.h"
+#include "orrery/describe/workload/transformer.h"
 
 namespace orrery::verbs {
 
@@ -47,6 +49,7 @@ struct GeneratedGraph {
   std::string kind;
   std::string model;  // its name; empty: none
   workload::KernelGraph graph;
+  std::optional<workload::Block> layer;                         // the first of a language model's graph
   std::vector<std::pair<std::string, base::Count>> parameters;  // as used, defaults among them
   std::vector<std::string> notes;                               // what of the model the kernels do not show
   std::vector<std::string>

@@ -265,6 +265,11 @@ void note_parts(const Transformer& model, const GraphRequest& request, Generated
                                     encodes ? "decoder" : "encoder", encodes ? "decoder" : "encoder"));
     out.left_out.push_back(fmt::format("this is the {} alone", encodes ? "encoder" : "decoder"));
   }
+  if (model.predicted_ahead > 0)
+    out.notes.push_back(fmt::format("{} module{} that predict{} tokens beyond the next {} no kernels",
+                                    model.predicted_ahead, base::plural(model.predicted_ahead),
+                                    model.predicted_ahead == 1 ? "s" : "",
+                                    base::plural(model.predicted_ahead, "has", "have")));
   if (model.towers.empty()) return;
   out.notes.emplace_back("the model's tower for images or sound has no kernels");
   out.left_out.push_back(out.notes.back());
@@ -328,6 +333,7 @@ void transformer_graph(const GraphRequest& request, GraphSizes& sizes, Generated
   const workload::GraphLayers layers = workload::layers_of(stack, first, in_graph, found);
   found.throw_if_errors();
   const Block& block = *layers.blocks.front();
+  out.layer = block;
   for (const std::string& what : workload::peculiarities(model))
     found
         .error("O1488", fmt::format("`{}` has {}, for which there are no kernels", out.model, what),

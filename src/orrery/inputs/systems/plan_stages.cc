@@ -11,7 +11,8 @@ std::vector<PlanStage> plan_stages(PlanScope scope, const std::optional<MemoryMa
   std::vector<PlanStage> stages = {{scope, free}};
   if (scope == PlanScope::kUsual) stages.push_back({PlanScope::kUnoffloaded, free});
   if (scope != PlanScope::kAll && gives_way) stages.push_back({PlanScope::kUnoffloaded, 0});
-  if (scope != PlanScope::kAll || gives_way) stages.push_back({PlanScope::kAll, gives_way ? 0 : free});
+  if (scope != PlanScope::kAll) stages.push_back({PlanScope::kAll, free});
+  if (gives_way) stages.push_back({PlanScope::kAll, 0});
   return stages;
 }
 

@@ -221,25 +221,45 @@ std::pair<ChartScale, ChartScale> scales_of(const Chart& chart) {
 
 namespace {
 
-// Names beside points, where they do not cover each other; none of many.
-void drop_covered_labels(Chart& chart) {
-  constexpr double kWide = 560, kHigh = 330, kLetter = 6.4;
+// Names beside points: behind or before them, above or below, where they cover no other name, and no other point is
+// nearer to where they begin, to which they would seem to belong; none of many.
+void place_labels(Chart& chart) {
+  constexpr double kWide = 590, kHigh = 330, kLetter = 6.4, kGap = 8, kPoint = 5, kLow = 3, kTop = 17, kBegin = 40;
   constexpr std::size_t kMost = 40;
+  struct Box {
+    double left, right, low, top;
+    bool meets(const Box& other) const {
+      return left < other.right && other.left < right && low < other.top && other.low < top;
+    }
+    bool meets(const std::vector<Box>& others) const {
+      return std::any_of(others.begin(), others.end(), [&](const Box& other) { return meets(other); });
+    }
+  };
   if (chart.kind != Chart::Kind::kPoints) return;
   const auto [x, y] = scales_of(chart);
-  std::vector<std::pair<double, double>> taken;  // where labels begin
-  std::vector<double> ends;
-  for (auto mark = chart.marks.rbegin(); mark != chart.marks.rend(); ++mark) {
-    if (mark->label.empty()) continue;
-    const double left = kWide * x.share(mark->x), top = kHigh * y.share(mark->y);
-    const double right = left + kLetter * static_cast<double>(mark->label.size()) + 14;
-    bool free = chart.marks.size() <= kMost;
-    for (std::size_t i = 0; i < taken.size() && free; ++i)
-      free = std::fabs(taken[i].second - top) > 13 || right < taken[i].first || left > ends[i];
-    if (free)
-      taken.emplace_back(left, top), ends.push_back(right);
-    else
-      mark->label.clear();
+  std::vector<Box> points, names;
+  for (const ChartMark& mark : chart.marks) {
+    const double across = kWide * x.share(mark.x), up = kHigh * y.share(mark.y);
+    points.push_back({across - kPoint, across + kPoint, up - kPoint, up + kPoint});
+  }
+  for (std::size_t i = chart.marks.size(); i-- > 0;) {
+    ChartMark& mark = chart.marks[i];
+    if (mark.label.empty()) continue;
+    const double across = kWide * x.share(mark.x), up = kHigh * y.share(mark.y);
+    const double width = kLetter * static_cast<double>(mark.label.size());
+    bool free = false;
+    for (const auto& [before, below] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      const double left = before ? across - kGap - width : across + kGap, begin = std::min(width, kBegin);
+      const Box box = {left, left + width, below ? up - kTop : up + kLow, below ? up - kLow : up + kTop};
+      const Box near = {before ? box.right - begin : left, before ? box.right : left + begin, box.low, box.top};
+      free = chart.marks.size() <= kMost && box.left >= 0 && box.right <= kWide && box.low >= 0 && !box.meets(names) &&
+             !near.meets(points);
+      if (!free) continue;
+      names.push_back(box);
+      mark.label_before = before, mark.label_below = below;
+      break;
+    }
+    if (!free) mark.label.clear();
   }
 }
 
@@ -264,7 +284,11 @@ void prepare(Chart& chart) {
     mention(fmt::format("{} of {} are drawn: those with a name, and each {}th of the others. The document has all.",
                         chart.marks.size(), all, every));
   }
-  drop_covered_labels(chart);
+  place_labels(chart);
+}
+
+bool has_legend(const Chart& chart) {
+  return chart.series.size() > (chart.kind == Chart::Kind::kPoints ? 0U : 1U);
 }
 
 std::vector<std::string> places_of(const Chart& chart) {

@@ -28,7 +28,9 @@ struct ChartAxis {
 struct ChartMark {
   std::string series, place, column;
   double x = 0, y = 0;
-  std::string label;                // written beside a point
+  std::string label;                // written beside a point,
+  bool label_before = false;        // on its left,
+  bool label_below = false;         // and not above
   std::vector<double> shares = {};  // of lines: where on each axis, 0 to 1
   std::vector<Fact> facts;
 };
@@ -107,6 +109,8 @@ ChartScale scale_of(double least, double most, bool log);
 std::string x_title(const Chart& chart);
 // Those of x and y, over marks, lines and limit.
 std::pair<ChartScale, ChartScale> scales_of(const Chart& chart);
+// Whether the colours need words: not of bars of one kind, which the title names.
+bool has_legend(const Chart& chart);
 // The places of bars and spans, and the columns of cells, in order of appearance.
 std::vector<std::string> places_of(const Chart& chart);
 std::vector<std::string> columns_of_cells(const Chart& chart);

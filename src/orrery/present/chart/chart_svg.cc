@@ -74,7 +74,7 @@ class Drawing {
   }
 
   void legend() {
-    if (chart_.series.size() < 2) return;
+    if (!has_legend(chart_)) return;
     double x = 8;
     top_ = 20;
     for (const std::string& name : chart_.series) {
@@ -162,8 +162,8 @@ class Drawing {
                           up(mark.y), chart_.marks.size() > 300 ? "2" : "4.5", colour(mark.series),
                           hover(mark, chart_.marks.size()));
       if (mark.label.empty()) continue;
-      const bool near_end = across(mark.x) > kWidth - 110;
-      out_ += written(across(mark.x) + (near_end ? -8 : 8), up(mark.y) - 6, near_end ? "end" : "start", mark.label);
+      out_ += written(across(mark.x) + (mark.label_before ? -8 : 8), up(mark.y) + (mark.label_below ? 14 : -6),
+                      mark.label_before ? "end" : "start", mark.label);
     }
   }
 

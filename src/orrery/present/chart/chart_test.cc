@@ -66,6 +66,24 @@ TEST(Charts, ManyPointsAreSampledAndTheNoteSaysSo) {
   EXPECT_NE(chart.note.find("of 10000 are drawn"), std::string::npos) << chart.note;
 }
 
+// A name that begins beside another point is read as that point's.
+TEST(Charts, NamesStandOnTheFreeSideOfTheirPointsOrNowhere) {
+  const auto with = [](std::vector<std::pair<double, double>> points) {
+    Chart chart;
+    chart.kind = Chart::Kind::kPoints;
+    for (const auto& [x, y] : points) chart.marks.emplace_back().x = x, chart.marks.back().y = y;
+    chart.marks[0].label = "the first";
+    prepare(chart);
+    return chart.marks[0];
+  };
+  EXPECT_FALSE(with({{50, 50}, {0, 0}, {100, 100}}).label_before) << "nothing is in the way";
+  EXPECT_TRUE(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}}).label_before) << "a point behind it";
+  EXPECT_TRUE(with({{100, 50}, {0, 0}, {50, 100}}).label_before) << "the end of the chart";
+  EXPECT_TRUE(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}, {47, 53}}).label_below) << "points on both sides above it";
+  EXPECT_EQ(with({{50, 50}, {0, 0}, {100, 100}, {53, 53}, {47, 53}, {53, 47}, {47, 47}}).label, "")
+      << "nothing is free";
+}
+
 TEST(Charts, NamesAreTextWhereverTheyStand) {
   Chart chart = cloud(3);
   const std::string evil = "</script><script>alert(1)</script>";

@@ -58,6 +58,8 @@ Json values_of(const Chart& chart) {
     }
     row.emplace_back("series", mark.series.empty() ? only : mark.series);
     if (!mark.label.empty() && chart.kind == Chart::Kind::kPoints) row.emplace_back("label", mark.label);
+    if (!mark.label.empty() && mark.label_before) row.emplace_back("before", true);
+    if (!mark.label.empty() && mark.label_below) row.emplace_back("below", true);
     row.emplace_back("tip", tooltip(mark));
     out.emplace_back(std::move(row));
   }
@@ -159,10 +161,10 @@ Json name_marks() {
                 {"interactive", false},
                 {"encode", Object{{"update", Object{{"x", field("x", "x")},
                                                     {"y", field("y", "y")},
-                                                    {"dx", signal("scale('x',datum.x)>width-90?-8:8")},
-                                                    {"align", signal("scale('x',datum.x)>width-90?'right':'left'")},
-                                                    {"dy", Object{{"value", -4}}},
-                                                    {"baseline", Object{{"value", "bottom"}}},
+                                                    {"dx", signal("datum.before?-8:8")},
+                                                    {"align", signal("datum.before?'right':'left'")},
+                                                    {"dy", signal("datum.below?4:-4")},
+                                                    {"baseline", signal("datum.below?'top':'bottom'")},
                                                     {"text", Object{{"field", "label"}}}}}}}};
 }
 
@@ -298,7 +300,7 @@ Json chart_vega(const Chart& chart) {
                           {"domain", words(chart.series.empty() ? std::vector<std::string>{""} : chart.series)},
                           {"range", "category"}});
   spec["scales"] = std::move(scales);
-  if (chart.series.size() > 1)
+  if (has_legend(chart))
     spec["legends"] = List{Object{
         {"fill", "colour"}, {"orient", "top"}, {"direction", "horizontal"}, {"labelLimit", 260}, {"columns", 4}}};
   return spec;

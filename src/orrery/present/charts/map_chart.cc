@@ -171,7 +171,7 @@ Chart roofline(const std::vector<MapLayer>& layers) {
     bandwidth = std::max(bandwidth, roof.bandwidth);
     least = std::min(least, *intensity), most = std::max(most, *intensity);
     ChartMark mark;
-    mark.x = *intensity, mark.y = roof.rate / 1e9, mark.series = bound, mark.label = layer.name;
+    mark.x = *intensity, mark.y = roof.rate / 1e9, mark.series = "bound by " + bound, mark.label = layer.name;
     mark.facts = {derived("layer", layer.name),
                   fact("operations_per_byte", at(*layer.node, "operations_per_byte")),
                   derived("operations a second", shown_number(roof.rate)),
@@ -181,7 +181,7 @@ Chart roofline(const std::vector<MapLayer>& layers) {
     out.marks.push_back(std::move(mark));
   }
   if (out.marks.empty()) return out;
-  for (const Share& bound : bounds) out.series.push_back(bound.name);
+  for (const Share& bound : bounds) out.series.push_back("bound by " + bound.name);
   std::string compute;
   for (const Node& level : items_at(*layers.front().node, "levels"))
     if (text_at(level, "kind") == "compute") compute = text_at(level, "name");

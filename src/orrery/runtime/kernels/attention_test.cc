@@ -118,16 +118,7 @@ TEST(Attention, IsTheSameToTheLastBitForAnyNumberOfThreads) {
     std::vector<std::vector<unsigned char>> results[4];
     for (const int threads : {1, 2, 5}) {
       Random random(11);
-      Case c = random_case(random, 1, Type::kF32);
-      c.x.batch = 1, c.x.heads = c.x.key_heads = 1;  // few heads: queries are cut
-      c.x.queries = 1500, c.x.keys = 300, c.x.size = c.x.value_size = 24;
-      c.x.drop = drop_pattern(0.1, 1, 2);
-      c.x.query_offset = -1200, c.x.reach_back = -1, c.x.reach_ahead = 0;
-      c.key_lengths.clear(), c.bias.clear();
-      for (Heads* h : {&c.q, &c.out, &c.dout, &c.dq}) *h = heads_of(Type::kF32, 1, 1, 1500, 24, random);
-      for (Heads* h : {&c.k, &c.v, &c.dk, &c.dv}) *h = heads_of(Type::kF32, 1, 1, 300, 24, random);
-      for (Heads* h : {&c.q, &c.out, &c.dout, &c.dq, &c.k, &c.v, &c.dk, &c.dv}) h->at.data = h->tensor.data();
-      c.log_sum.resize(1500);
+      Case c = long_case(random);
       Context context(threads, level);
       const Attention x = request(c);
       attend(context, x);

@@ -18,6 +18,7 @@
 
 #include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/text.h"
+#include "orrery/describe/workload/transformer_facts.h"
 #include "orrery/engines/cluster/model/plan.h"
 #include "orrery/inputs/catalogue/catalogue.h"
 #include "orrery/inputs/graphs/generate_graph.h"
@@ -151,6 +152,33 @@ machine::CoreArray cores_of(const machine::Accelerator& accelerator, machine::Pr
   return out;
 }
 
+// DFModel's memory has neither gradients nor the optimiser's state; the least that `train` counts for them.
+void say_what_training_holds(const GeneratedGraph& generated, const cluster::System& system,
+                             const dataflow::Setup& setup, PlacedModelQuestion& out) {
+  constexpr double kStateBytes = 16;  // weights, gradients, Adam's two moments and its 32-bit weights
+  const double weights = static_cast<double>(setup.execution.word_bytes);
+  out.notes.push_back(fmt::format(
+      "DRAM holds no gradients and no optimiser's state, which are {} bytes a parameter or more: `train` counts them",
+      kStateBytes - weights));
+  const double layers = static_cast<double>(std::get<dataflow::LanguageModelRun>(setup.execution.workload).layers);
+  const double parameters =
+      layers * static_cast<double>(workload::block_parameters(*generated.layer, generated.parameter("hidden")));
+  const double chips = static_cast<double>(setup.system.chips), room = system.accelerator.memory_bytes,
+               node = static_cast<double>(std::max<Count>(1, system.node_size));
+  if (kStateBytes * parameters <= chips * room) return;
+  out.warnings
+      .warning("O1472", fmt::format("{:.0f} accelerators cannot hold what training these layers keeps, however it is "
+                                    "sharded",
+                                    chips))
+      .note(
+          fmt::format("weights, gradients and Adam's state: {:.3g} parameters x {} bytes = {:.0f} GB; all DRAM: {:.0f} "
+                      "x {:.4g} GB = {:.0f} GB",
+                      parameters, kStateBytes, kStateBytes * parameters / 1e9, chips, room / 1e9, chips * room / 1e9))
+      .hint(fmt::format("give at least `--gpus {:.0f}`; ask `orrery train`, which counts them, offloading among it; or "
+                        "place `--forward`",
+                        node * std::ceil(kStateBytes * parameters / room / node)));
+}
+
 }  // namespace
 
 PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Overrides& chip_overrides) {
@@ -228,9 +256,8 @@ PlacedModelQuestion place_model(const PlaceModelRequest& request, const base::Ov
   const workload::Transformer model =
       load_model(catalogue, request.model, {request.ignored, formats::huggingface::Outside::kPassed, request.like})
           .transformer;
-  const workload::Stack* encoder = request.stack.value_or("") == "encoder" ? model.encoder() : nullptr;
-  take_kernels_of_training(model, encoder != nullptr ? encoder->causal : model.decoder().causal,
-                           out.chip ? nullptr : &out.system, setup, out.notes);
+  if (!request.forward) say_what_training_holds(generated, out.system, setup, out);
+  take_kernels_of_training(model, *generated.layer, out.chip ? nullptr : &out.system, setup, out.notes);
   out.wanted = {request.tp.value_or(0), request.pp.value_or(0), request.dp.value_or(0)};
   return out;
 }

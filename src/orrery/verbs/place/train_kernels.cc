@@ -1,9 +1,11 @@
 #include "orrery/verbs/place/train_kernels.h"
 
-#include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "orrery/describe/machine/roofline.h"
+#include "orrery/engines/cluster/model/model.h"
 #include "orrery/inputs/systems/cluster_model.h"
 
 namespace orrery::verbs {
@@ -26,20 +28,41 @@ double flop(const Kernel& kernel) {
          static_cast<double>(kernel.n);
 }
 
-// The products of one direction take together what the fused kernel does, each its share of the work.
-void take_attention(const machine::Roofline& roofline, machine::Operator attention, double peak,
-                    const std::vector<Kernel*>& products) {
-  const std::optional<double> seconds = roofline.attention_seconds(attention);
-  if (!seconds || *seconds <= 0) return;
-  double work = 0;
-  for (const Kernel* kernel : products) work += flop(*kernel);
-  for (Kernel* kernel : products) kernel->compute_utilization = work / (peak * *seconds);
+// The products of an attention take together what the fused kernel does, those of a direction each its share of the
+// work. `stem`: before `_GEMM_1` in their names. Whether there are any.
+bool take_attention(std::string_view stem, const workload::Block& layer, const cluster::System& system,
+                    dataflow::Setup& setup) {
+  std::vector<Kernel*> forward, backward;
+  for (Kernel& kernel : setup.graph.kernels)
+    if (kernel.name.starts_with(std::string(stem) + "_GEMM"))
+      (kernel.direction == workload::Direction::kForward ? forward : backward).push_back(&kernel);
+  if (forward.size() != 2) return false;
+  const Kernel &scores = *forward[0], &values = *forward[1];
+  machine::Operator attention;
+  const bool cross = stem == "CROSS";
+  attention.product = {scores.outer, scores.n, cross ? scores.m : scores.n, scores.k,
+                       setup.execution.precision.value_or(machine::Precision::kBf16)};
+  attention.value_width = values.m;
+  if (const auto* own = std::get_if<workload::Attention>(&layer.mixer); own != nullptr && !cross)
+    attention.share = cluster::executed_share(*own, scores.n, cluster::Attention::kFlash, 0);
+  attention.kernel = system.stack.kernel;
+  const machine::Roofline roofline(system.accelerator);
+  const double peak = setup.system.cores.gflops() * 1e9;
+  for (const std::vector<Kernel*>* products : {&forward, &backward}) {
+    attention.gradient = products == &backward;
+    const std::optional<double> seconds = roofline.attention_seconds(attention);
+    if (!seconds || *seconds <= 0) continue;
+    double work = 0;
+    for (const Kernel* kernel : *products) work += flop(*kernel);
+    for (Kernel* kernel : *products) kernel->compute_utilization = work / (peak * *seconds);
+  }
+  return true;
 }
 
 }  // namespace
 
-void take_kernels_of_training(const workload::Transformer& model, bool causal, const cluster::System* system,
-                              dataflow::Setup& setup, std::vector<std::string>& notes) {
+void take_kernels_of_training(const workload::Transformer& model, const workload::Block& layer,
+                              const cluster::System* system, dataflow::Setup& setup, std::vector<std::string>& notes) {
   const bool fused = system != nullptr && (system->stack.name != cluster::StackName::kMegatron2021 ||
                                            training_description(model).as.attention == cluster::Attention::kFlash);
   for (std::string& note : notes)
@@ -52,35 +75,14 @@ void take_kernels_of_training(const workload::Transformer& model, bool causal, c
     if (fused && (has_scores(from) || has_scores(to))) edge.zero_out = true;
     if (!model.dropout && named(to, "DropOut")) edge.zero_out = true;
   }
-  std::vector<Kernel*> forward, backward;
-  const Kernel *scores = nullptr, *values = nullptr;
-  for (Kernel& kernel : graph.kernels) {
+  for (Kernel& kernel : graph.kernels)
     if ((fused && has_scores(kernel)) || (!model.dropout && named(kernel, "DropOut")))
       kernel.compute_utilization = kAtOnce;
-    if (!kernel.name.starts_with("MHA_GEMM")) continue;
-    (kernel.direction == workload::Direction::kForward ? forward : backward).push_back(&kernel);
-    if (kernel.name == "MHA_GEMM_1") scores = &kernel;
-    if (kernel.name == "MHA_GEMM_2") values = &kernel;
-  }
-  if (fused && std::any_of(graph.kernels.begin(), graph.kernels.end(),
-                           [](const Kernel& kernel) { return kernel.name.starts_with("MLA_GEMM"); }))
-    notes.emplace_back(
-        "MLA_GEMM_* are products with latents, every pair of tokens, in the place of the fused kernel that `train` "
-        "has: "
-        "some three times slower");
-  if (!fused || scores == nullptr || values == nullptr) return;
-  machine::Operator attention;
-  attention.product = {scores->outer, scores->n, scores->m, scores->k,
-                       setup.execution.precision.value_or(machine::Precision::kBf16)};
-  attention.value_width = values->m;
-  attention.share = causal && scores->m == scores->n ? 0.5 : 1;
-  attention.kernel = system->stack.kernel;
-  const machine::Roofline roofline(system->accelerator);
-  const double peak = setup.system.cores.gflops() * 1e9;
-  take_attention(roofline, attention, peak, forward);
-  attention.gradient = true;
-  take_attention(roofline, attention, peak, backward);
-  notes.emplace_back("attention is fused, as in training: scores stay on the chip, and MHA_GEMM_* are its rate's");
+  if (!fused) return;
+  for (const char* stem : {"MHA", "MLA", "WINDOW", "CROSS"})
+    if (take_attention(stem, layer, *system, setup))
+      notes.push_back(fmt::format(
+          "attention is fused, as in training: scores stay on the chip, and {}_GEMM_* are its rate's", stem));
 }
 
 }  // namespace orrery::verbs

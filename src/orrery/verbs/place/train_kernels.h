@@ -12,8 +12,9 @@
 
 namespace orrery::verbs {
 
-// `system`: null on a chip, which has no fused attention. What becomes of kernels joins the notes.
-void take_kernels_of_training(const workload::Transformer& model, bool causal, const cluster::System* system,
-                              dataflow::Setup& setup, std::vector<std::string>& notes);
+// `layer`: the one that is placed. `system`: null on a chip, which has no fused attention. What becomes of kernels
+// joins the notes.
+void take_kernels_of_training(const workload::Transformer& model, const workload::Block& layer,
+                              const cluster::System* system, dataflow::Setup& setup, std::vector<std::string>& notes);
 
 }  // namespace orrery::verbs

@@ -346,6 +346,7 @@ std::string searched_space(const TrainedModel& trained) {
   const PlanAnswer& answer = *trained.search;
   std::string out = "among " + scope_in_words(answer.scope, trained.plan.stack.name);
   if (answer.margin > 0) out += fmt::format("; {:.2f} GB of memory left free", answer.margin / 1e9);
+  if (answer.offloads_to_fit) out += "; none fits that offloads nothing";
   if (answer.margin_left)
     out += fmt::format("; none leaves {:.0f} % of memory free", 100 * kUsualMargin.share);
   else if (answer.scope == PlanScope::kUsual)

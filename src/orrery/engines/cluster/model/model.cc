@@ -43,17 +43,6 @@ double real(Count count) {
   return static_cast<double>(count);
 }
 
-// Of the core's forward products, those that are executed. A document of packed ones is a sequence of its own.
-double executed(const workload::Attention& a, Count seq, Attention kernel, Count document) {
-  if (kernel != Attention::kFlash) return 1;
-  if (document > 0 && document < seq) return real(document) / real(seq) * executed(a, document, kernel, 0);
-  const double full = a.causal ? 0.5 : 1;
-  if (a.reach == workload::Reach::kAll || a.span >= seq || seq == 0) return full;
-  const double seen = real(a.span) / real(seq);
-  if (!a.causal) return seen;
-  return a.reach == workload::Reach::kChunk ? seen / 2 : seen - seen * seen / 2;
-}
-
 Core core_of(const workload::Attention& a, Count seen, double share) {
   Core core{a.heads, a.kv_heads, a.width, a.value_width, share};
   core.borrowed = a.borrows;
@@ -177,7 +166,7 @@ LayerKind kind_of(const Block& block, const workload::Stack& stack, Count seq, C
   kind.parts = 0;
   bool biases = block.norm.bias;
   if (const auto* a = std::get_if<workload::Attention>(&block.mixer)) {
-    kind.cores.push_back(core_of(*a, seq, executed(*a, seq, kernel, document)));
+    kind.cores.push_back(core_of(*a, seq, executed_share(*a, seq, kernel, document)));
     kind.host_operators += kAttentionOps;
     kind.latent = a->latent;
     if (a->latent) {
@@ -403,6 +392,16 @@ void bound(Model& model) {
 }
 
 }  // namespace
+
+double executed_share(const workload::Attention& a, Count seq, Attention kernel, Count document) {
+  if (kernel != Attention::kFlash) return 1;
+  if (document > 0 && document < seq) return real(document) / real(seq) * executed_share(a, document, kernel, 0);
+  const double full = a.causal ? 0.5 : 1;
+  if (a.reach == workload::Reach::kAll || a.span >= seq || seq == 0) return full;
+  const double seen = real(a.span) / real(seq);
+  if (!a.causal) return seen;
+  return a.reach == workload::Reach::kChunk ? seen / 2 : seen - seen * seen / 2;
+}
 
 bool Model::mixes() const {
   return experts() > 0;

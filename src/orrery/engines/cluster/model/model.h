@@ -39,6 +39,10 @@ inline bool from_latent(const Matrix& m) {
   return m.name == "Q-up" || m.name == "KV-up";
 }
 
+// Of the products of scores and weighted values, the share that is executed: a kernel of the flash family skips what a
+// causal mask or a window hides. `document`: tokens of a document, of several that are packed; 0: it is the sequence.
+double executed_share(const workload::Attention& a, base::Count seq, Attention kernel, base::Count document);
+
 // Scores and weighted values.
 struct Core {
   base::Count heads = 0, kv_heads = 0;

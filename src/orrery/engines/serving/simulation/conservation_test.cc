@@ -10,6 +10,7 @@
 #include "orrery/base/numbers/split_mix.h"
 #include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
+#include "orrery/engines/serving/simulation/random_request_test_util.h"
 #include "orrery/engines/serving/simulation/replay.h"
 
 namespace orrery::serving {
@@ -34,15 +35,9 @@ std::vector<Request> random_requests(base::SplitMix& random) {
   std::vector<Request> out(static_cast<std::size_t>(2 + below(12)));
   std::int64_t now = 0;
   for (Request& request : out) {
-    request.arrival_ns = now += below(3) == 0 ? 0 : below(40'000'000);
-    request.prompt = 1 + below(40);
-    request.output = 1 + below(20);
-    request.content_tokens = 8;
-    std::uint64_t node = 1;
-    for (std::int32_t t = 0; below(3) > 0 && t < request.prompt; t += 8) {
-      node = node * 3 + static_cast<std::uint64_t>(below(2));
-      request.contents.push_back(node);
-    }
+    now += below(3) == 0 ? 0 : below(40'000'000);
+    request = random_request(random, 20);
+    request.arrival_ns = now;
   }
   return out;
 }

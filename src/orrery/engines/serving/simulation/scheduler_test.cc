@@ -9,6 +9,7 @@
 
 #include "orrery/base/numbers/split_mix.h"
 #include "orrery/engines/serving/simulation/literal_engines_test_util.h"
+#include "orrery/engines/serving/simulation/random_request_test_util.h"
 
 namespace orrery::serving {
 namespace {
@@ -33,16 +34,7 @@ Case random_case(std::uint64_t seed, Schedule schedule, std::size_t stages, bool
   std::int32_t longest = 1;
   std::int64_t now = 0;
   for (int r = 4 + below(16); r > 0; --r) {
-    Request request;
-    request.prompt = 1 + below(40);
-    request.output = 1 + below(30);
-    request.content_tokens = 8;
-    // Ids stand for what was before them, too: a walk down a tree.
-    std::uint64_t node = 1;
-    for (std::int32_t t = 0; below(3) > 0 && t < request.prompt; t += 8) {
-      node = node * 3 + static_cast<std::uint64_t>(below(2));
-      request.contents.push_back(node);
-    }
+    const Request request = random_request(random, 30);
     longest = std::max(longest, request.length());
     out.requests.push_back(request);
     now += below(6);

@@ -215,7 +215,14 @@ std::function<bool(Count)> marked_layers(ConfigKeys& keys, std::string_view key,
                                          const std::function<bool(Count)>& absent) {
   const json::Node* node = keys.value(key);
   if (node == nullptr) return absent;
-  std::vector<Count> marks = keys.counts(key);
+  std::vector<Count> marks;
+  const bool truths = node->kind == json::Node::Kind::kList && !node->items.empty() &&
+                      std::all_of(node->items.begin(), node->items.end(),
+                                  [](const json::Node& item) { return item.kind == json::Node::Kind::kTruth; });
+  if (truths)
+    for (const json::Node& item : node->items) marks.push_back(item.truth ? 1 : 0);
+  else
+    marks = keys.counts(key);
   if (layers > 0 && node->kind == json::Node::Kind::kList && marks.size() < static_cast<std::size_t>(layers))
     keys.found()
         .error("O0922", fmt::format("the length of `{}` is {}, but there are {} layers", key, marks.size(), layers),

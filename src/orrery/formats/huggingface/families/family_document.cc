@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>>& fields() {
       {"network", {"inner", "gated", "bias"}},
       {"mixture",
        {"experts", "per_token", "inner", "shared", "shared_inner", "shared_gate", "router_bias", "bias", "shared_bias",
-        "groups", "layers", "dense_layers", "listed", "norm_behind"}},
+        "groups", "layers", "dense_layers", "marked", "listed", "norm_behind"}},
       {"logits", {"tied", "bias"}}};
   return all;
 }

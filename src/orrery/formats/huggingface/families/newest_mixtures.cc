@@ -48,7 +48,7 @@ void read_laguna(Reading& r) {
         .error("O0922", "`num_attention_heads_per_layer` and `num_hidden_layers` disagree",
                r.keys.where("num_attention_heads_per_layer"))
         .hint("it has one item for each layer");
-  heads.resize(static_cast<std::size_t>(layers), a.heads);
+  heads.resize(static_cast<std::size_t>(std::max<Count>(layers, 1)), a.heads);  // refused above where there are none
   std::vector<Count> sizes = heads;
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());

@@ -56,6 +56,8 @@ const std::vector<UnreadTypes>& unread_types() {
 }
 
 std::string_view why_unread(std::string_view model_type) {
+  // vLLM's name of it, which checkpoints have.
+  if (model_type.starts_with("qwen3_8_flash_next")) model_type = "qwen4_exp";
   for (const UnreadTypes& one : unread_types())
     if (std::find(one.types.begin(), one.types.end(), model_type) != one.types.end()) return one.why;
   return {};

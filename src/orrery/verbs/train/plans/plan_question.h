@@ -58,6 +58,7 @@ struct PlanAnswer {
   PlanScope scope = PlanScope::kAll;  // of what the first of `top` is the best
   double margin = 0;                  // bytes of an accelerator that all plans leave free
   bool margin_left = false;           // no plan leaves the usual margin free, so there is none
+  bool offloads_to_fit = false;       // no plan fits that offloads nothing
   std::optional<cluster::Candidate> offloading;  // the best where plans may offload, too; nothing: not asked
 };
 

@@ -249,6 +249,7 @@ cluster::Optimum run_stages(Search& search, const cluster::SearchOptions& option
     found = search.run(search.space, answer.objective, search.limits, options);
     answer.scope = stage.scope;
     answer.margin = stage.margin;
+    answer.offloads_to_fit = stage.scope == PlanScope::kAll && asked.scope != PlanScope::kAll;
     answer.margin_left = stage.margin < stages.front().margin;
     if (!found.best.empty() || !found.finished) break;
   }

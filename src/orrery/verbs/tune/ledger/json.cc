@@ -1,5 +1,7 @@
 #include "orrery/verbs/tune/ledger/report.h"
 
+#include "orrery/verbs/tune/layer_plan_json.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -62,24 +64,10 @@ Record<ProfileTotals> sums() {
 
 Record<LedgerAnswer> ledger_config() {
   using layer::Shape;
-  const Record<Shape> sizes = {
-      {"batch", "Sequences of a batch.", &Shape::batch},
-      {"seq", "Tokens of a sequence.", &Shape::length},
-      {"width", "Elements of a token.", &Shape::width},
-      {"heads", "Heads of queries.", &Shape::heads},
-      {"kv_heads", "Heads of keys and values.", &Shape::kv_heads},
-      {"head_width", "Elements of a head.", &Shape::head},
-      {"ffn", "Width of the feed-forward network.", &Shape::hidden},
-      {"activation", "Activation function of the feed-forward network.",
-       [](const Shape& s) { return verbs::activation_name(s.activation); }},
-      {"gated", "Whether a gate multiplies the activation.", &Shape::gated},
-      {"norms", "Where norms stand: before or after attention and feed-forward network.",
-       [](const Shape& s) { return s.norms == layer::Place::kPost ? "post" : "pre"; }, OneOf{{"post", "pre"}}},
-      {"causal", "Whether tokens see only those before them.", &Shape::causal},
-      {"cross", "Whether attention to an encoder's output follows.", &Shape::cross}};
   return {{"model", "Name of the model; empty where sizes were given.",
            [](const LedgerAnswer& a) { return a.layer.model; }},
-          {"layer", "Sizes of the layer.", [](const LedgerAnswer& a) -> const Shape& { return a.layer.shape; }, sizes},
+          {"layer", "Sizes of the layer.", [](const LedgerAnswer& a) -> const Shape& { return a.layer.shape; },
+           sizes_of_layer()},
           {"train", "Whether the backward pass is counted.", [](const LedgerAnswer& a) { return a.options.training; }},
           {"dropout", "Whether dropout masks are counted.", [](const LedgerAnswer& a) { return a.options.dropout; }}};
 }
