@@ -51,19 +51,21 @@ class Systems {
     rooflines_.reserve(readings_.size());
     for (const SystemReading& reading : readings_) {
       operators_.push_back(&rooflines_.emplace_back(reading.system.accelerator));
+      apart_.push_back(operators_.back());
+      if (r.fuse) check_fusion(reading.chip.get(), {}, out.warnings);
       if (reading.chip == nullptr) continue;
       const machine::Accelerator& seen = reading.system.accelerator;
-      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
-      operators_.back() = &products_.emplace_back(*nests_.back());
+      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op, r.fuse));
+      operators_.back() = &products_.emplace_back(*nests_.back(), r.fuse);
+      apart_.back() = &products_.emplace_back(*nests_.back());
+      if (r.fuse) out.inputs.insert(out.inputs.end(), reading.chip->inputs().begin(), reading.chip->inputs().end());
     }
     if (r.measurements.empty()) return;
     const auto file = base::read_file(r.measurements);
     out.inputs.push_back(base::file_input(*file));
-    measured_.reserve(rooflines_.size());
-    for (const machine::OperatorModel*& operators : operators_) {
-      measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
-      operators = &measured_.back();
-    }
+    for (auto* all : {&operators_, &apart_})
+      for (const machine::OperatorModel*& operators : *all)
+        operators = &measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
   }
 
   // `r` has a precision.
@@ -75,6 +77,35 @@ class Systems {
   }
 
   bool maps() const { return !nests_.empty(); }
+
+  // Mappings without a proof; of an answer that a limit ended.
+  void warn_of_searches(ServedAnswer& out) const {
+    for (const std::unique_ptr<ChipOperators>& nests : nests_) {
+      const std::size_t said = out.warnings.all().size();
+      warn_of_unproven(*nests, "the deployment", false, out.warnings);
+      out.ended_early = out.ended_early || out.warnings.all().size() > said;
+    }
+  }
+
+  // The answer without `--fuse`, and the attentions of its system's chip.
+  ServedFusion fusion(const serving::ServedModel& model, const ServedAnswer& out) const {
+    const Found& best = out.first();
+    const cluster::System& system = readings_[best.machine].system;
+    ServedFusion fused;
+    fused.apart = best.prompts ? evaluate(model, system, serving::Pools{*best.prompts, best.deployment}, out.load,
+                                          *apart_[best.machine])
+                               : evaluate(model, system, best.deployment, out.load, *apart_[best.machine]);
+    if (!fused.apart.stable) fused.apart = {};
+    const ChipOperators& nests = *nests_[best.machine];  // with `--fuse` every system has a chip
+    for (auto& [shape, one] : nests.attentions()) {
+      machine::Operator head;
+      head.product = {1, shape.queries, shape.keys, shape.width};
+      head.value_width = shape.value_width;
+      const double apart = products_of_head(nests, head);
+      fused.asked.push_back({shape, one, one.joined && one.seconds < apart, apart});
+    }
+    return fused;
+  }
 
   std::vector<serving::Machine> machines(const ServeRequest& r) const {
     std::vector<serving::Machine> out;
@@ -88,8 +119,8 @@ class Systems {
   std::vector<serving::ServedRoofline> rooflines_;
   std::vector<std::unique_ptr<ChipOperators>> nests_;  // of those with a chip
   std::deque<ChipProducts> products_;
-  std::vector<machine::MeasuredOperators> measured_;  // beside them
-  std::vector<const machine::OperatorModel*> operators_;
+  std::deque<machine::MeasuredOperators> measured_;               // beside them
+  std::vector<const machine::OperatorModel*> operators_, apart_;  // the second: attention by its products
 };
 
 // What runs like the answer were predicted within; of pools and of guesses, none or few were measured.
@@ -351,6 +382,8 @@ ServedAnswer serve(const ServeRequest& request) {
   if (!r.measurements.empty() || systems.maps())
     out.expected_error.measured = false, out.expected_error.of += ", by the roofline";
   out.offload = r.offload.value_or(0);
+  if (r.fuse) out.fused = systems.fusion(model, out);
+  systems.warn_of_searches(out);
   out.launch = launch_command(r.model, model, *machine.system, out);
   if (simulates(r, out)) {
     try {
