@@ -77,10 +77,11 @@ std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, c
 class Questions {
  public:
   // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
-  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
+  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), objective_({metric_of(how.goal)}) {
+    if (how.thrifty) objective_.push_back(nest::Metric::kEnergy);
     for (std::size_t i = 0; i < chain.length; ++i) {
       all_.push_back(chain[i].question);
-      all_.back().objective = {metric_};
+      all_.back().objective = objective_;
     }
     if (how.goal == fused::Goal::kDelay) return;
     const bool leaks = !how.overlap;
@@ -173,7 +174,7 @@ class Questions {
   }
 
   LayerQuestion turn_of(LayerQuestion question, const Ask& ask) {
-    question.objective = {metric_};
+    question.objective = objective_;
     const int exchange = exchange_level(*question.chip);
     for (int l = exchange + 1; l < static_cast<int>(question.chip->storages.size()); ++l) {
       if (question.chip->storages[static_cast<std::size_t>(l)].pass_through) continue;
@@ -226,7 +227,7 @@ class Questions {
   };
 
   const Chain& chain_;
-  const nest::Metric metric_;
+  std::vector<nest::Metric> objective_;
   std::vector<LayerQuestion> all_;
   std::vector<Bound> bounds_;
   std::map<Ask, std::optional<std::size_t>> places_;

@@ -46,6 +46,7 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   chain.links[1].also_out = shape.keeps_weights;
   GroupOptions how;
   how.goal = fused::Goal::kDelay;
+  how.thrifty = true;
   how.softmax = shape.keeps_weights ? Softmax::kMultipass : Softmax::kAuto;
   how.handed_on = {{0, true}, {1, true}};
   MapOptions options;

@@ -7,8 +7,10 @@
 //
 //   seconds = sum over the parts of cycles x cycle time, of the group that takes the fewest cycles
 //
+// Its turns are mapped for the least time and, among those, the least energy.
+//
 // Example: 512 x 512, width 64 on `tpu-v4i`: 9,528 cycles for 12 heads, 24,264 for three operators one by one.
-// Cost: some twenty searches of a turn each, 0.05 to 2 s together.
+// Cost: some twenty searches of a turn each, 0.05 to 5 s together.
 #pragma once
 
 #include <compare>
