@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "orrery/inputs/blocks/block_groups.h"
 
 namespace orrery::verbs {
@@ -39,9 +41,12 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   LayerQuestion scores = ask(workload::matmul("KTQ", shape.keys, shape.width, shape.queries));
   LayerQuestion softmax = normalisation(workload::normalisation("softmax", shape.queries, shape.keys, kSweeps));
   LayerQuestion values = ask(workload::matmul("VScores", shape.value_width, shape.keys, shape.queries));
-  keep_in_memory(scores, {"Weights", "Inputs"});
-  if (shape.keeps_weights) keep_in_memory(softmax, {"Outputs"});
-  keep_in_memory(values, {"Weights", "Outputs"});
+  lie_in_memory(scores, {"Weights", "Inputs"}, {"Outputs"});
+  lie_in_memory(values, {"Weights", "Outputs"}, {"Inputs"});
+  if (shape.keeps_weights)
+    lie_in_memory(softmax, {"Outputs"}, {"Inputs"});
+  else
+    lie_in_memory(softmax, {}, {"Inputs", "Outputs"});
   Chain chain = chain_of({scores, softmax, values});
   chain.links[1].also_out = shape.keeps_weights;
   GroupOptions how;
@@ -74,22 +79,29 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   return out;
 }
 
-void keep_in_memory(LayerQuestion& question, const std::vector<std::string>& dataspaces) {
+void lie_in_memory(LayerQuestion& question, const std::vector<std::string>& kept,
+                   const std::vector<std::string>& passed) {
   const int outermost = static_cast<int>(question.chip->storages.size()) - 1;
   std::vector<nest::Constraint>& constraints = question.space.constraints;
-  for (const std::string& name : dataspaces) {
-    const int s = question.einsum.dataspace_index(name);
-    const bool said = std::any_of(constraints.begin(), constraints.end(), [&](const nest::Constraint& one) {
-      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == s;
-    });
-    if (said) continue;
-    nest::Constraint keep;
-    keep.kind = nest::Constraint::Kind::kKeep;
-    keep.level = outermost;
-    keep.dataspace = s;
-    keep.text = name + " lies in " + question.chip->storages.back().name;
-    constraints.push_back(std::move(keep));
-  }
+  for (const auto* names : {&kept, &passed})
+    for (const std::string& name : *names) {
+      const int s = question.einsum.dataspace_index(name);
+      const auto said = [&](const nest::Constraint& one) {
+        return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == s;
+      };
+      if (names == &passed)
+        std::erase_if(constraints, said);
+      else if (std::any_of(constraints.begin(), constraints.end(), said))
+        continue;
+      nest::Constraint keep;
+      keep.kind = nest::Constraint::Kind::kKeep;
+      keep.level = outermost;
+      keep.dataspace = s;
+      keep.keep = names == &kept;
+      keep.text =
+          fmt::format("{} {} in {}", name, keep.keep ? "lies" : "does not lie", question.chip->storages.back().name);
+      constraints.push_back(std::move(keep));
+    }
 }
 
 std::vector<machine::LevelCost> levels_of(const machine::Chip& chip, const nest::Evaluation& evaluation) {

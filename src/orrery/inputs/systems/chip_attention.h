@@ -60,9 +60,11 @@ struct AskedAttention {
 ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask, const AskChip& normalisation,
                                 const nest::ModelOptions& model, const base::Limits& limits);
 
-// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps them, unless the
-// chip's own constraints say of one that it does not (weights that stay in an array). `dataspaces`: of which.
-void keep_in_memory(LayerQuestion& question, const std::vector<std::string>& dataspaces);
+// Operands and result of an operator lie in the accelerator's memory: the outermost storage keeps those of `kept`,
+// unless the chip's own constraints say of one that it does not (weights that stay in an array). Those of `passed` do
+// not.
+void lie_in_memory(LayerQuestion& question, const std::vector<std::string>& kept,
+                   const std::vector<std::string>& passed = {});
 
 // What each level of the chip does in one einsum, outermost first, compute units last.
 std::vector<machine::LevelCost> levels_of(const machine::Chip& chip, const nest::Evaluation& evaluation);
