@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "orrery/present/fused_attention.h"
+#include "orrery/present/fused_attention_record.h"
 
 namespace orrery::verbs {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
-#include "orrery/present/fused_attention.h"
+#include "orrery/present/fused_attention_record.h"
 #include "orrery/present/text_table.h"
 
 namespace orrery::verbs {
