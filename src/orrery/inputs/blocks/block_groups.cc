@@ -77,7 +77,8 @@ std::uint32_t would_last(const LayerQuestion& question, const GroupPart& part, c
 class Questions {
  public:
   // Each link of the chain for the goal; then, unless only cycles count, what bounds energy (group_bound.h).
-  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), metric_(metric_of(how.goal)) {
+  Questions(const Chain& chain, const GroupOptions& how) : chain_(chain), objective_({metric_of(how.goal)}) {
+    if (how.thrifty) objective_.push_back(nest::Metric::kEnergy);
     for (std::size_t i = 0; i < chain.length; ++i) {
       all_.push_back(searched(chain[i]));
     }
@@ -193,8 +194,8 @@ class Questions {
   // much faster that the rest takes as long as alone.
   LayerQuestion searched(const ChainLink& link) {
     LayerQuestion question = link.question;
-    question.objective = {metric_};
-    if (!link.weights_stay || metric_ == nest::Metric::kEnergy) return question;
+    question.objective = objective_;
+    if (!link.weights_stay || objective_.front() == nest::Metric::kEnergy) return question;
     const auto words = [&](const char* name) {
       return static_cast<double>(words_of(question, question.einsum.dataspace_index(name)));
     };
@@ -302,7 +303,7 @@ class Questions {
   static constexpr double kNothing = std::numeric_limits<double>::min();
 
   const Chain& chain_;
-  const nest::Metric metric_;
+  std::vector<nest::Metric> objective_;
   std::vector<LayerQuestion> all_;
   std::vector<Combination> combinations_;  // that groups may have
   std::vector<Bound> bounds_;

@@ -44,6 +44,7 @@ struct GroupOptions {
   bool fuse = true;      // false: every operator by itself
   bool tiles = true;     // false: whole matrices only
   bool overlap = false;  // operators of a group may run side by side (block_overlap.h)
+  bool thrifty = false;  // of turns with the same value, that of least energy
   Softmax softmax = Softmax::kAuto;
   std::vector<HandedOn> handed_on;  // what is demanded
 };

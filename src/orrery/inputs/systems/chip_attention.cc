@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "orrery/inputs/blocks/block_groups.h"
 
 namespace orrery::verbs {
@@ -27,6 +29,18 @@ void put_compute_last(std::vector<machine::LevelCost>& levels) {
   std::stable_partition(levels.begin(), levels.end(), [](const auto& level) { return level.name != "compute"; });
 }
 
+// Of the ways to hand on both the scores and what the softmax makes of them, the one that takes the least cycles.
+std::optional<Group> best_joined(const GroupedChain& found, GroupOptions how) {
+  std::optional<Group> best;
+  for (const std::string& scores : found.chain[0].levels)
+    for (const std::string& weights : found.chain[1].levels) {
+      how.handed_on = {{0, scores}, {1, weights}};
+      const std::vector<Group> way = best_way(found, how);
+      if (!way.empty() && (!best || way.front().cycles < best->cycles)) best = way.front();
+    }
+  return best;
+}
+
 }  // namespace
 
 AttentionShape attention_shape(const machine::Operator& attention) {
@@ -39,15 +53,18 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   LayerQuestion scores = ask(workload::matmul("KTQ", shape.keys, shape.width, shape.queries));
   LayerQuestion softmax = normalisation(workload::normalisation("softmax", shape.queries, shape.keys, kSweeps));
   LayerQuestion values = ask(workload::matmul("VScores", shape.value_width, shape.keys, shape.queries));
-  keep_in_memory(scores, {"Weights", "Inputs"});
-  if (shape.keeps_weights) keep_in_memory(softmax, {"Outputs"});
-  keep_in_memory(values, {"Weights", "Outputs"});
+  lie_in_memory(scores, {"Weights", "Inputs"}, {"Outputs"});
+  lie_in_memory(values, {"Weights", "Outputs"}, {"Inputs"});
+  if (shape.keeps_weights)
+    lie_in_memory(softmax, {"Outputs"}, {"Inputs"});
+  else
+    lie_in_memory(softmax, {}, {"Inputs", "Outputs"});
   Chain chain = chain_of({scores, softmax, values});
   chain.links[1].also_out = shape.keeps_weights;
   GroupOptions how;
   how.goal = fused::Goal::kDelay;
+  how.thrifty = true;
   how.softmax = shape.keeps_weights ? Softmax::kMultipass : Softmax::kAuto;
-  how.handed_on = {{0, true}, {1, true}};
   MapOptions options;
   options.model = model;
   static_cast<base::Limits&>(options.limits) = limits;
@@ -55,15 +72,17 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   const GroupedChain found = group_chain(std::move(chain), how, options);
   ChipAttention out;
   out.searched = !found.ended_early;
-  if (found.best.empty()) return out;
-  const Group& group = found.best.front();
+  const std::optional<Group> joined = best_joined(found, how);
+  if (!joined) return out;
+  const Group& group = *joined;
   out.joined = true;
   out.joules = group.energy_pj * 1e-12;
-  out.gap = found.certificate.gap;
+  base::Certificate proof = found.certificate;
+  proof.close(group.cycles, proof.lower_bound, 1e-9);
+  out.gap = proof.gap;
   out.turns = group.turns;
   out.online = group.online;
-  const machine::Chip& chip = *scores.chip;
-  out.storage = chip.storages[static_cast<std::size_t>(exchange_level(chip))].name;
+  out.storage = scores.chip->storages[*group.parts.front().hands_on].name;
   for (const GroupPart& part : group.parts) {
     const machine::Chip& runs = *found.chain[part.place].question.chip;
     out.seconds += static_cast<double>(part.cost.cycles) * runs.cycle_seconds;
@@ -73,22 +92,29 @@ ChipAttention attention_on_chip(const AttentionShape& shape, const AskChip& ask,
   return out;
 }
 
-void keep_in_memory(LayerQuestion& question, const std::vector<std::string>& dataspaces) {
+void lie_in_memory(LayerQuestion& question, const std::vector<std::string>& kept,
+                   const std::vector<std::string>& passed) {
   const int outermost = static_cast<int>(question.chip->storages.size()) - 1;
   std::vector<nest::Constraint>& constraints = question.space.constraints;
-  for (const std::string& name : dataspaces) {
-    const int s = question.einsum.dataspace_index(name);
-    const bool said = std::any_of(constraints.begin(), constraints.end(), [&](const nest::Constraint& one) {
-      return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == s;
-    });
-    if (said) continue;
-    nest::Constraint keep;
-    keep.kind = nest::Constraint::Kind::kKeep;
-    keep.level = outermost;
-    keep.dataspace = s;
-    keep.text = name + " lies in " + question.chip->storages.back().name;
-    constraints.push_back(std::move(keep));
-  }
+  for (const auto* names : {&kept, &passed})
+    for (const std::string& name : *names) {
+      const int s = question.einsum.dataspace_index(name);
+      const auto said = [&](const nest::Constraint& one) {
+        return one.kind == nest::Constraint::Kind::kKeep && one.level == outermost && one.dataspace == s;
+      };
+      if (names == &passed)
+        std::erase_if(constraints, said);
+      else if (std::any_of(constraints.begin(), constraints.end(), said))
+        continue;
+      nest::Constraint keep;
+      keep.kind = nest::Constraint::Kind::kKeep;
+      keep.level = outermost;
+      keep.dataspace = s;
+      keep.keep = names == &kept;
+      keep.text =
+          fmt::format("{} {} in {}", name, keep.keep ? "lies" : "does not lie", question.chip->storages.back().name);
+      constraints.push_back(std::move(keep));
+    }
 }
 
 std::vector<machine::LevelCost> levels_of(const machine::Chip& chip, const nest::Evaluation& evaluation) {

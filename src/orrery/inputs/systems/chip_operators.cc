@@ -91,7 +91,7 @@ ChipOperators::Answer ChipOperators::search(const MatrixProduct& product, int se
     const std::lock_guard<std::mutex> lock(known_->asking);
     return ask_(workload::matmul(name_of(product), product.n, product.k, product.m));
   }();
-  keep_in_memory(question, {"Weights", "Inputs", "Outputs"});
+  lie_in_memory(question, {"Weights", "Inputs", "Outputs"});
   nest::SearchLimits limits;
   static_cast<base::Limits&>(limits) = limits_;
   limits.threads = threads;

@@ -95,12 +95,11 @@ void check_fusion(const SystemChip* chip, const std::string& array, base::Diagno
   if (!array.empty())
     base::fail("O1396", fmt::format("both `--fuse` and the array of `{}` say what runs attention forwards", array), {},
                "leave one of the two out");
-  if (exchange_level(chip->chip()) >= 0) return;
+  const std::vector<machine::Storage>& storages = chip->chip().storages;
+  if (std::any_of(storages.begin(), storages.end() - 1, [](const machine::Storage& one) { return !one.pass_through; }))
+    return;
   warnings
-      .warning("O1396", fmt::format("nothing is fused on `{}`: no storage inside its memory stands outside of all "
-                                    "fan-outs",
-                                    chip->name()))
-      .note("scores could only be handed on where all units reach them")
+      .warning("O1396", fmt::format("nothing is fused on `{}`: there is no storage inside its memory", chip->name()))
       .hint("leave `--fuse` out, or take a chip with such a storage, as `tpu-v4i` has it");
 }
 

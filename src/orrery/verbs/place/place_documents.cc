@@ -65,6 +65,10 @@ void refuse_replaced(const PlaceModelRequest& request, const SystemChip* chip, c
 
 // Either a file, or a model on a system.
 void require_one(const PlaceRequest& request) {
+  if (request.model.fuse)
+    base::fail("O1396", "`place` fuses kernels by itself: it decides which of them run together on a chip", {},
+               "leave `--fuse` out; `orrery map --fuse` joins operators in a chip's own storages, and `orrery train "
+               "--chip NAME --fuse` times a run so");
   base::Diagnostics found;
   if (request.path.empty() && !request.model.asked())
     found.error("O1465", "there is nothing to place")

@@ -10,6 +10,7 @@
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/engines/serving/search/optimize.h"
 #include "orrery/engines/serving/simulation/replay.h"
+#include "orrery/inputs/systems/chip_attention.h"
 
 namespace orrery::verbs {
 
@@ -33,6 +34,13 @@ struct ForcedDeployment {
   std::string reason;  // why there is none
 };
 
+// With `--fuse`: the best deployment without (nothing where requests come too fast for it), and each attention that was
+// asked for, whose sizes are powers of two.
+struct ServedFusion {
+  serving::Service apart;
+  std::vector<AskedAttention> asked;
+};
+
 struct ServedAnswer {
   std::string model, system;         // the system of the best, of pools that of the decoding one
   std::string weights;               // what they are stored in
@@ -49,6 +57,7 @@ struct ServedAnswer {
   bool ended_early = false;
   ServingError expected_error;
   std::optional<ForcedDeployment> forced;
+  std::optional<ServedFusion> fused;
   std::vector<serving::Found> front;  // with `--front`
   double offload = 0;                 // GB of the host's memory for each accelerator's keys and values; 0: none
   std::string launch;                 // a command that starts the engine so, of each pool a line

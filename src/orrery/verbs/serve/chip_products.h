@@ -7,10 +7,11 @@ namespace orrery::verbs {
 
 // Asks another model at powers of two of tokens and keys alone, and takes a straight line between them: a chip searches
 // a mapping for every product that it is asked about, and a search of deployments has thousands of sizes. Attention is
-// its two products, for each head of each sequence. `exact` must outlive it.
+// its two products, for each head of each sequence; with `fuse` at each of those sizes what `exact` says of it as one
+// operator, where that is less. `exact` must outlive it.
 class ChipProducts final : public machine::OperatorModel {
  public:
-  explicit ChipProducts(const machine::OperatorModel& exact) : exact_(exact) {}
+  explicit ChipProducts(const machine::OperatorModel& exact, bool fuse = false) : exact_(exact), fuse_(fuse) {}
 
   double matrix_product_seconds(const machine::MatrixProduct& product) const override;
   std::optional<double> attention_seconds(const machine::Operator& attention) const override;
@@ -19,6 +20,10 @@ class ChipProducts final : public machine::OperatorModel {
 
  private:
   const machine::OperatorModel& exact_;
+  bool fuse_;
 };
+
+// Seconds of a head's two products, of these sizes.
+double products_of_head(const machine::OperatorModel& exact, const machine::Operator& head);
 
 }  // namespace orrery::verbs

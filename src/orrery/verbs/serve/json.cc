@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "orrery/present/fused_attention_record.h"
+
 namespace orrery::verbs {
 namespace {
 
@@ -154,6 +156,16 @@ const char* goal_name(serving::Goal of) {
   return "accelerators";
 }
 
+Record<ServedFusion> fused() {
+  using F = ServedFusion;
+  return {
+      {"tpot_unfused_s", "Seconds between tokens without; null: answers have one, or requests come too fast for it.",
+       [](const F& f) { return known(f.apart.tpot); }},
+      {"ttft_unfused_s", "Seconds to the first token without.", [](const F& f) { return f.apart.ttft; }, first_token()},
+      {"attention", "Each attention that was asked for, at powers of two of queries and keys.", &F::asked,
+       fused_attention_record()}};
+}
+
 Record<ServedAnswer> question() {
   using A = ServedAnswer;
   return {
@@ -236,6 +248,8 @@ Record<ServedAnswer> result() {
        other()},
       {"why", "With `--why`: the best deployment that has the forced degree; null: not asked for.", forced_of,
        forced()},
+      {"fused", "With `--fuse`: attention as one operator of the chip.", &A::fused, fused(),
+       when([](const A& a) { return a.fused.has_value(); })},
       {"simulation", "The deployment step by step; null: not asked for.", &A::simulation, simulation()}};
 }
 

@@ -168,6 +168,7 @@ bool read_serve(const Arguments& arguments, Console& console, ServeRequest& requ
             "System from the catalogue, or its file; several with commas between; this-machine: measured");
   line.text("--chip", request.chip, "NAME|PATH",
             "Chip in the place of the system's accelerator, mapped product by product");
+  line.toggle("--fuse", request.fuse, "Attention as one operator of the chip, its scores never leaving it");
   line.text("--operators,--measured", request.measurements, "FILE.csv",
             "Timings of GEMMs, AIConfigurator's tables among them, used in preference to the roofline");
   declare_load(line, request);

@@ -46,6 +46,7 @@ struct ServeRequest {
   std::optional<double> ttft_limit, tpot_limit;
   std::optional<double> load_limit;   // of the capacity, at most so much of a rate; absent: as the question needs
   std::string chip;                   // in the place of the system's accelerator; empty: its own
+  bool fuse = false;                  // that chip runs attention as one operator
   std::optional<serving::Goal> goal;  // absent: least accelerators at a rate, else most tokens of each
   bool simulate = false;
   bool timeline = false;                  // of the simulation: every step

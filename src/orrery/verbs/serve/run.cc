@@ -321,6 +321,8 @@ ServedAnswer serve(const ServeRequest& request) {
     out.expected_error.widen(1, ", by the roofline");
   if (!(out.first().service.tpot > 0)) out.expected_error.tpot.reset();
   out.offload = r.offload.value_or(0);
+  if (r.fuse) out.fused = systems.fusion(model, on, out);
+  systems.warn_of_searches(out);
   out.launch = launch_command(r.model, model, on, out);
   if (simulates(r, out)) {
     try {

@@ -53,23 +53,58 @@ ServedSystems::ServedSystems(const ServeRequest& r, const std::string& catalogue
   for (const SystemReading& reading : readings_) {
     operators_.push_back(&rooflines_.emplace_back(reading.system.accelerator));
     const machine::Accelerator& seen = reading.system.accelerator;
+    apart_.push_back(operators_.back());
+    if (r.fuse) check_fusion(reading.chip.get(), {}, out.warnings);
     if (reading.chip != nullptr) {
-      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op));
-      operators_.back() = &products_.emplace_back(*nests_.back());
+      nests_.push_back(reading.chip->operators(r.limits, seen.host_seconds_per_op, r.fuse));
+      operators_.back() = &products_.emplace_back(*nests_.back(), r.fuse);
+      apart_.back() = &products_.emplace_back(*nests_.back());
+      if (r.fuse) out.inputs.insert(out.inputs.end(), reading.chip->inputs().begin(), reading.chip->inputs().end());
     } else if (reading.system.name == kThisMachine) {
       operators_of_here_ =
           std::make_unique<MachineOperators>(*here_, machine::Precision::kBf16, seen.host_seconds_per_op, r.limits);
       products_of_here_ = std::make_unique<MachineProducts>(*operators_of_here_);
-      operators_.back() = products_of_here_.get();
+      apart_.back() = operators_.back() = products_of_here_.get();
     }
   }
   if (r.measurements.empty()) return;
   const auto file = base::read_file(r.measurements);
   out.inputs.push_back(base::file_input(*file));
-  measured_.reserve(rooflines_.size());
-  for (const machine::OperatorModel*& operators : operators_) {
-    measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
-    operators = &measured_.back();
+  for (auto* all : {&operators_, &apart_})
+    for (const machine::OperatorModel*& operators : *all)
+      operators = &measured_.emplace_back(formats::orrery::read_measured_products(file), *operators);
+}
+
+ServedFusion ServedSystems::fusion(const serving::ServedModel& model, const serving::PoolKinds& on,
+                                   const ServedAnswer& out) const {
+  const serving::Found& best = out.first();
+  const auto apart = [&](serving::Kind kind) {
+    for (std::size_t m = 0; m < operators_.size(); ++m)
+      if (operators_[m] == kind.operators) kind.operators = apart_[m];
+    return kind;
+  };
+  const serving::PoolKinds kinds{apart(on.prompts), apart(on.decoding)};
+  ServedFusion fused;
+  fused.apart = best.prompts
+                    ? evaluate(model, kinds, {*best.prompts, best.deployment}, out.load)
+                    : evaluate(model, *kinds.decoding.system, best.deployment, out.load, *kinds.decoding.operators);
+  if (!fused.apart.stable) fused.apart = {};
+  const ChipOperators& nests = *nests_[best.machine];  // with `--fuse` every system has a chip
+  for (auto& [shape, one] : nests.attentions()) {
+    machine::Operator head;
+    head.product = {1, shape.queries, shape.keys, shape.width};
+    head.value_width = shape.value_width;
+    const double products = products_of_head(nests, head);
+    fused.asked.push_back({shape, one, one.joined && one.seconds < products, products});
+  }
+  return fused;
+}
+
+void ServedSystems::warn_of_searches(ServedAnswer& out) const {
+  for (const std::unique_ptr<ChipOperators>& nests : nests_) {
+    const std::size_t said = out.warnings.all().size();
+    warn_of_unproven(*nests, "the deployment", false, out.warnings);
+    out.ended_early = out.ended_early || out.warnings.all().size() > said;
   }
 }
 

@@ -33,6 +33,12 @@ class ServedSystems {
   // Whose pool it is; `name`: empty: of the only one.
   std::size_t place(const std::string& name) const;
 
+  // With `--fuse`: the best answer without it, and the attentions of its system's chip.
+  ServedFusion fusion(const serving::ServedModel& model, const serving::PoolKinds& on, const ServedAnswer& out) const;
+
+  // Mappings without a proof; of an answer that a limit ended.
+  void warn_of_searches(ServedAnswer& out) const;
+
   bool maps() const { return !nests_.empty(); }                    // products of some are mapped on a chip,
   bool measures() const { return operators_of_here_ != nullptr; }  // or measured on this machine
 
@@ -45,8 +51,8 @@ class ServedSystems {
   std::unique_ptr<ThisMachine> here_;
   std::unique_ptr<MachineOperators> operators_of_here_;
   std::unique_ptr<MachineProducts> products_of_here_;
-  std::vector<machine::MeasuredOperators> measured_;  // beside them
-  std::vector<const machine::OperatorModel*> operators_;
+  std::deque<machine::MeasuredOperators> measured_;               // beside them
+  std::vector<const machine::OperatorModel*> operators_, apart_;  // the second: attention by its products
 };
 
 }  // namespace orrery::verbs

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/text/text.h"
+#include "orrery/present/fused_attention_record.h"
 #include "orrery/present/text_table.h"
 #include "orrery/present/within_text.h"
 
@@ -170,6 +171,18 @@ std::string serve_table(const ServedAnswer& a) {
     out += line("", fmt::format("the {} {} and {} off these{}",
                                 a.timed ? "closed form of lengths and mean rate is" : "figures above are",
                                 off(closed.tpot, m.tpot_mean), off(closed.ttft.mean, m.ttft_mean), last));
+  }
+  if (a.fused) {
+    const auto against = [&](double now, double apart) {
+      return apart > 0
+                 ? fmt::format("{} in place of {} ({:+.1f} %)", seconds(now), seconds(apart), 100 * (now / apart - 1))
+                 : "-";
+    };
+    const Service& now = a.first().service;
+    out += line("fused",
+                fmt::format("attention: between tokens {}, first token {}", against(now.tpot, a.fused->apart.tpot),
+                            against(now.ttft.mean, a.fused->apart.ttft.mean)));
+    out += fused_attention_text(a.fused->asked, "by its products, the softmax not counted");
   }
   if (a.ended_early) out += line("", "ended early: what is missing of search or simulation was not reached");
   for (const std::string_view command : base::split(a.launch, '\n')) out += line("start it", std::string(command));

@@ -238,5 +238,52 @@ TEST(TrainOnAChip, AnInterruptIsToldWithHowManyProductsWereMapped) {
   for (const std::string& hint : told->hints) EXPECT_EQ(hint.find("--time-limit"), std::string::npos) << hint;
 }
 
+// Four layers of a model on a chip of the catalogue.
+TrainRequest fused_run(const std::string& model, const std::string& chip, cluster::Attention attention) {
+  TrainRequest request;
+  request.model = model, request.chip = chip, request.system = "dgx-h100";
+  request.gpus = 2, request.global_batch = 4, request.tp = 1, request.pp = 1, request.dp = 2, request.seq = 512;
+  request.attention = attention;
+  request.overrides = {
+      {"model.layers", "4"}, {"model.vocab", "32768"}, {"system.accelerator.host_time_per_operator", "0 s"}};
+  return request;
+}
+
+TEST(TrainOnAChip, FusedAttentionIsNeverSlowerAndLeavesBackwardPassesAndMemoryAsTheyAre) {
+  int taken = 0;
+  for (const char* chip : {"tpu-v4i", "near-tpu-v5e"})
+    for (const cluster::Attention attention : {cluster::Attention::kMaterialised, cluster::Attention::kFlash}) {
+      TrainRequest request = fused_run("bert-base", chip, attention);
+      const TrainedModel apart = train(request);
+      request.fuse = true;
+      const TrainedModel fused = train(request);
+      ASSERT_TRUE(fused.fused);
+      EXPECT_DOUBLE_EQ(fused.fused->apart_s, apart.iteration.iteration_s);
+      EXPECT_LE(fused.iteration.iteration_s, apart.iteration.iteration_s);
+      EXPECT_DOUBLE_EQ(fused.iteration.breakdown.backward, apart.iteration.breakdown.backward);
+      EXPECT_EQ(fused.iteration.memory.total(), apart.iteration.memory.total());
+      const bool less = fused.iteration.breakdown.forward < apart.iteration.breakdown.forward;
+      ASSERT_EQ(fused.fused->asked.size(), 1u);  // one size of heads and sequences
+      EXPECT_EQ(fused.fused->asked[0].taken, less);
+      EXPECT_EQ(fused.fused->asked[0].shape.keeps_weights, attention == cluster::Attention::kMaterialised);
+      taken += less ? 1 : 0;
+    }
+  EXPECT_GT(taken, 0);
+}
+
+TEST(TrainOnAChip, WithNoStorageToHandScoresOnInFusionChangesNothingAndIsWarnedOf) {
+  const base::Folder folder;
+  TrainRequest request = small_run();
+  request.chip = folder.write("flat.yaml", flat_chip(4096, 1e9));
+  const TrainedModel apart = train(request);
+  request.fuse = true;
+  const TrainedModel fused = train(request);
+  EXPECT_EQ(fused.iteration.iteration_s, apart.iteration.iteration_s);
+  ASSERT_EQ(fused.fused->asked.size(), 1u);
+  EXPECT_FALSE(fused.fused->asked[0].one.joined);
+  const auto said = [](const base::Diagnostic& one) { return one.code == "O1396"; };
+  EXPECT_TRUE(std::any_of(fused.warnings.all().begin(), fused.warnings.all().end(), said));
+}
+
 }  // namespace
 }  // namespace orrery::verbs

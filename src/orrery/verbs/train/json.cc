@@ -2,7 +2,7 @@
 #include "orrery/verbs/train/run_operators_text.h"
 
 #include "orrery/present/fields_record.h"
-#include "orrery/present/fused_attention.h"
+#include "orrery/present/fused_attention_record.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_figures_json.h"
 

@@ -10,7 +10,7 @@
 #include "orrery/engines/cluster/model/memory.h"
 #include "orrery/engines/cluster/model/names.h"
 #include "orrery/present/bar.h"
-#include "orrery/present/fused_attention.h"
+#include "orrery/present/fused_attention_record.h"
 #include "orrery/present/text_table.h"
 #include "orrery/verbs/train/plan_search_text.h"
 #include "orrery/verbs/train/run_operators_text.h"

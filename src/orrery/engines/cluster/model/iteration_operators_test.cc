@@ -1,5 +1,7 @@
 #include "orrery/engines/cluster/model/iteration_operators.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -38,6 +40,52 @@ RC_GTEST_PROP(OperatorsOfARun, TheirSecondsAddUpToWhatAllStagesCompute, ()) {
   const double all = computed(model, run.system, run.plan, operators);
   RC_ASSERT(std::abs(sum_of(uses, operators, false) - all) <= 1e-9 * all);
   for (const OperatorUse& use : uses) RC_ASSERT(use.times > 0);
+}
+
+// Knows the forward pass of attention alone as one operator, of so many seconds a score.
+class ForwardAlone final : public machine::OperatorModel {
+ public:
+  ForwardAlone(const machine::OperatorModel& rest, double seconds) : rest_(rest), seconds_(seconds) {}
+  double matrix_product_seconds(const machine::MatrixProduct& product) const override {
+    return rest_.matrix_product_seconds(product);
+  }
+  double memory_bound_seconds(double bytes) const override { return rest_.memory_bound_seconds(bytes); }
+  double issue_seconds() const override { return rest_.issue_seconds(); }
+  std::optional<double> attention_seconds(const machine::Operator& one) const override {
+    const auto [batch, m, n, k, precision] = one.product;
+    if (one.gradient) return std::nullopt;
+    return seconds_ * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n);
+  }
+
+ private:
+  const machine::OperatorModel& rest_;
+  double seconds_;
+};
+
+bool is_attention(const OperatorUse& use) {
+  return use.one.kind == machine::OperatorKind::kAttention;
+}
+
+RC_GTEST_PROP(OperatorsOfARun, AttentionThatIsKnownForwardsAloneIsTakenWhereItIsLessAndLeavesBackwardPassesAlone, ()) {
+  Training run = random_run();
+  run.plan.stack.traffic = 1.5;
+  const machine::Roofline roofline(run.system.accelerator);
+  const ForwardAlone never(roofline, 1e9);  // as if nothing knew it
+  const double apart = computed(run.model, run.system, run.plan, never);
+  const OperatorUses products = operators_of(run.model, run.system, run.plan, &never);
+  RC_ASSERT(std::none_of(products.begin(), products.end(), is_attention));
+  RC_ASSERT(std::abs(sum_of(products, never, false) - apart) <= 1e-9 * apart);
+  double before = apart;
+  for (const double seconds : {1e-11, 1e-13, 1e-15}) {
+    const ForwardAlone joined(roofline, seconds);
+    const double all = computed(run.model, run.system, run.plan, joined);
+    RC_ASSERT(all <= before * (1 + 1e-12));
+    before = all;
+    const OperatorUses uses = operators_of(run.model, run.system, run.plan, &joined);
+    RC_ASSERT(std::abs(sum_of(uses, joined, false) - all) <= 1e-9 * all);
+    for (const OperatorUse& use : uses)
+      RC_ASSERT(!is_attention(use) || use.pass == OperatorPass::kForward || use.pass == OperatorPass::kRecomputation);
+  }
 }
 
 TEST(OperatorsOfARun, TheStepIsTheOptimisersTrafficOfAllStages) {

@@ -1,4 +1,4 @@
-#include "orrery/present/fused_attention.h"
+#include "orrery/present/fused_attention_record.h"
 
 #include <fmt/format.h>
 
