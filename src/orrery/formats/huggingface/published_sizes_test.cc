@@ -104,6 +104,8 @@ const PublishedSize kPublished[] = {
     {.name = "deepseek-v3.2", .total = "671B", .active_less_tokens = "37B"},
     {.name = "deepseek-v4-flash", .total = "284B", .active = "13B"},
     {.name = "deepseek-v4-pro", .total = "1.6T", .active = "49B"},
+    {.name = "gemma4-e2b", .total = "5.1B", .images = 0.45e9},  // and in the part that hears
+    {.name = "gemma4-e4b", .total = "8B", .images = 0.45e9},
     {.name = "gemma4-26b-a4b", .total = "25.2B", .active = "3.8B"},
     {.name = "gemma4-31b", .total = "30.7B"},
     {.name = "mixtral-8x22b", .total = "141B", .active = "39B"},
