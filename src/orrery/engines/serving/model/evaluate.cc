@@ -359,13 +359,15 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   const bool caches = !out.memory.groups.empty();
   out.fits = caches ? out.max_concurrency >= 1 : out.memory.caches > 0;
   if (!out.fits) return out;
-  double blocks = 0;  // of a request, on average
+  double held_blocks = 0;  // of a request, on average, while it decodes
   const auto users_within = [&](double output) {
     const Count held = base::saturated(cycles.prompt() + output + 0.5);
-    blocks = static_cast<double>(out.memory.blocks_for(held, std::min(d.max_batched_tokens, held)));
+    held_blocks = static_cast<double>(out.memory.blocks_for(held, 1));
     const double admitted = static_cast<double>(d.max_sequences);
-    return caches ? std::min(admitted, std::max(1.0, std::floor(static_cast<double>(out.memory.blocks) / blocks)))
-                  : admitted;
+    return caches
+               ? std::min(admitted, std::floor(out.memory.users(
+                                        held, std::min(d.max_batched_tokens, base::saturated(cycles.prompt() + 0.5)))))
+               : admitted;
   };
   // TensorRT-LLM keeps blocks for all of an output from the first token on.
   const bool reserves = d.engine == Engine::kTensorRtLlm && !d.evicts;
@@ -415,7 +417,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
   out.output_tokens_per_s = each * cycles.output();
   out.per_user = cycles.output() / out.e2e;
   out.running = cycle.users;
-  out.occupancy = caches ? std::min(1.0, cycle.users * blocks / static_cast<double>(out.memory.blocks)) : 0;
+  out.occupancy = caches ? std::min(1.0, cycle.users * held_blocks / static_cast<double>(out.memory.blocks)) : 0;
   out.step = cycles.decoding(cycle.users);
   const double all = static_cast<double>(d.accelerators());
   add_prices(all, system.price_per_gpu_hour * all, system.watts_per_gpu * system.pue * all, out);

@@ -184,6 +184,11 @@ KvMemory kv_memory(const ServedModel& model, const cluster::System& system, cons
   return out;
 }
 
+double KvMemory::users(Count tokens, Count step_tokens) const {
+  const auto room = static_cast<double>(blocks - blocks_for(tokens, step_tokens));
+  return 1 + std::max(0.0, room / static_cast<double>(blocks_for(tokens, 1)));
+}
+
 double max_concurrency(const KvMemory& memory, const Deployment& d, Count context) {
   const Count each = memory.blocks_for(context, std::min(d.max_batched_tokens, context));
   return each == 0 ? static_cast<double>(d.max_sequences)

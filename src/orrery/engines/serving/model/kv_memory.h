@@ -31,6 +31,9 @@ struct KvMemory {
   std::vector<CacheGroup> groups;
 
   base::Count blocks_for(base::Count tokens, base::Count step_tokens) const;  // of a sequence of so many tokens
+  // Sequences of so many tokens that have room beside each other while one of them computes `step_tokens` and every
+  // other one a token: windows are widest while a prompt is read, and what a step computes is shared. At least 1.
+  double users(base::Count tokens, base::Count step_tokens) const;
   // Tokens that the blocks hold, of endless sequences: of layers that keep all tokens.
   base::Count tokens() const;
 };

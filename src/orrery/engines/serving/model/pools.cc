@@ -71,7 +71,7 @@ class DecodingPool {
         context_(load.prompt.average() + load.output.average() / 2),
         output_(load.output.average()) {
     const Count held = base::saturated(context_ + 0.5);
-    blocks_ = static_cast<double>(memory.blocks_for(held, std::min(steps.deployment().max_batched_tokens, held)));
+    blocks_ = static_cast<double>(memory.blocks_for(held, 1));
     const double admitted = static_cast<double>(steps.deployment().max_sequences);
     const double fit = blocks_ > 0 ? std::floor(static_cast<double>(memory.blocks) / blocks_) : admitted;
     most_ = groups_ * std::min(admitted, std::max(1.0, fit));

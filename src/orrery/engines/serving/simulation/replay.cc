@@ -440,11 +440,11 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
   const bool states =
       std::any_of(memory.groups.begin(), memory.groups.end(), [](const CacheGroup& g) { return g.state; });
   if ((memory.groups.size() > 1 || states) && !requests.empty()) {
-    double tokens = 0;
-    for (const Request& request : requests) tokens += request.length();
+    double tokens = 0, prompts = 0;
+    for (const Request& request : requests) tokens += request.length(), prompts += request.prompt;
+    const Count read = base::saturated(prompts / static_cast<double>(requests.size()) + 0.5);
     const Count mean = base::saturated(tokens / static_cast<double>(requests.size()) + 0.5);
-    const double each = static_cast<double>(memory.blocks_for(mean, std::min(d.max_batched_tokens, mean)));
-    out.blocks = base::saturated(static_cast<double>(memory.blocks) / each *
+    out.blocks = base::saturated(memory.users(mean, std::min(d.max_batched_tokens, read)) *
                                  static_cast<double>(base::ceil_divide(mean, memory.block_tokens)));
   }
   out.max_sequences = d.max_sequences;
