@@ -300,8 +300,11 @@ class Described {
     } else if (rule == 2) {
       is_mixture = sparse_steps(r_, layers_);
     }
-    if (const Rule* marks = at("mixture", "marked"); marks != nullptr)
-      is_mixture = marked_layers(r_.keys, key_of(marks, {}), layers_, is_mixture);
+    if (const Rule* marks = at("mixture", "marked"); marks != nullptr) {
+      const std::string_view key = key_of(marks, {""});
+      if (key.empty()) bad(*marks, "`marked` is the key that marks mixtures");
+      is_mixture = marked_layers(r_.keys, key, layers_, is_mixture);
+    }
     return fixed("mixture", "listed", false) ? mixture_layers(r_, layers_, is_mixture) : is_mixture;
   }
 
