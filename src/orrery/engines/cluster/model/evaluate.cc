@@ -196,7 +196,7 @@ Iteration evaluate(const Model& model, const System& system, const Plan& plan,
   if (crossings > 0) result.boundary_s = (crossings * sent.crossing - hidden.pp) / crossings;
   time.pp_exposed = crossings * result.boundary_s + sent.embedding;
   time.dp_exposed = std::max(0.0, sent.gradients.gather + sent.gradients.reduce - hidden.dp);
-  time.dp_exposed += late * m * slow.tau() + sent.gradients.copied;
+  time.dp_exposed += late * m * slow.tau() + sent.gradients.alone;
 
   const double own = stepped_parameters(plan, params);
   time.optimizer = operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param * own) +

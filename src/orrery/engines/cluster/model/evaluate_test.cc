@@ -413,6 +413,47 @@ TEST(Evaluate, EachLayersGatherPaysItsOwnSteps) {
   EXPECT_NEAR(all(20e-6) - all(0), 6 * 33 * 127 * 20e-6, 1e-6);
 }
 
+TEST(Evaluate, OwnersOfWholeParametersBroadcastInTurnSoThatHopsGrowAsTheSquareOfTheRanks) {
+  const auto hops = [](base::Count replicas) {
+    const auto all = [&](double latency) {
+      Training run = sharded(replicas);
+      run.plan.zero = 1;
+      run.plan.stack.stragglers = 0;
+      run.plan.stack.whole_parameters = true;
+      run.system.fabric.levels[1].latency_s = latency;
+      const Iteration it = evaluated_of_evaluate(run);
+      return it.hidden.dp + it.breakdown.dp_exposed;
+    };
+    return (all(20e-6) - all(0)) / 20e-6;
+  };
+  // An owner's broadcast takes a hop to each node but its own, the all-reduce of gradients before them two.
+  EXPECT_NEAR(hops(8), 0, 1e-6) << "one node";
+  EXPECT_NEAR(hops(16), (16 + 2) * 1, 1e-3);
+  EXPECT_NEAR(hops(128), (128 + 2) * 15, 1e-3);
+  // 32 layers of four matrices and two norms and what is around them are 195 tensors: other ranks have none to send.
+  EXPECT_NEAR(hops(256), (195 + 2) * 31, 1e-3);
+  EXPECT_NEAR(hops(1024), (195 + 2) * 127, 1e-3);
+}
+
+TEST(Evaluate, OwnersOfWholeParametersShowTheirBroadcastsAndMatterToZeroOneAlone) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    for (const base::Count replicas : {1, 64}) {
+      Training run = sharded(replicas);
+      run.plan.zero = zero;
+      const Iteration parts = evaluated_of_evaluate(run);
+      run.plan.stack.whole_parameters = true;
+      const Iteration whole = evaluated_of_evaluate(run);
+      if (zero == 1 && replicas > 1) {
+        EXPECT_GT(whole.breakdown.dp_exposed, parts.breakdown.dp_exposed);
+        run.plan.shard = 8;
+        EXPECT_LT(evaluated_of_evaluate(run).iteration_s, whole.iteration_s) << "owners in every node send inside it";
+      } else {
+        EXPECT_EQ(whole.iteration_s, parts.iteration_s) << "ZeRO " << zero << ", " << replicas << " replicas";
+      }
+    }
+  }
+}
+
 TEST(Evaluate, CommunicationBesideWorkCostsWhatItTakesFromIt) {
   Training run = sharded(64);
   const double half = evaluated_of_evaluate(run).iteration_s;

@@ -58,6 +58,10 @@ base::Fields fields(Stack& stack) {
                    "tokens with which the products of experts that are issued one by one reach half of their rate; 0: "
                    "one kernel"),
       number_field("stack.imbalance", stack.imbalance, 1, 100, "tokens of the fullest rank of experts over the mean"),
+      truth_field(
+          "stack.whole_parameters", stack.whole_parameters,
+          "ZeRO 1 gives whole parameters to ranks: gradients are added on all replicas, and after the step each "
+          "rank broadcasts its own, one after the other"),
       truth_field("stack.node_copies", stack.node_copies,
                   "a token travels once to each node that holds any of its experts; false: once to each expert"),
       truth_field("stack.pads_experts", stack.pads_experts,

@@ -13,7 +13,8 @@ struct GradientSync {
   // Of those, what their bytes would take at the rate of the innermost network's links: communication takes units and
   // memory from work beside it by the byte, however long it waits for networks between nodes.
   double gather_moved = 0, reduce_moved = 0;
-  double copied = 0;  // of gathered weights, out of the buffers that they come in
+  double alone =
+      0;  // with nothing beside: gathered weights out of the buffers that they come in, weights after the step
 };
 
 struct Outside {

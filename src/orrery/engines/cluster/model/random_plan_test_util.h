@@ -95,6 +95,7 @@ inline Training random_run() {
     plan.stack.pads_experts = *rc::gen::arbitrary<bool>();
   }
   plan.stack.eager = *rc::gen::arbitrary<bool>();
+  plan.stack.whole_parameters = *rc::gen::arbitrary<bool>();
   plan.stack.late_gradients = *rc::gen::arbitrary<bool>();
   plan.stack.loss_chunks = *rc::gen::element(1.0, 8.0);
   plan.deferred_sync = plan.zero > 1 && *rc::gen::arbitrary<bool>();

@@ -50,17 +50,18 @@ struct Stack {
   Overlap overlap;  // what it overlaps; a plan says what it does
   // Times.
   machine::AttentionKernel kernel = machine::AttentionKernel::kFlash1;  // where attention keeps its scores on chip
-  double traffic = 1;        // of norms, activations, layouts: bytes, in units of those that layer.h counts
-  bool eager = false;        // RMSNorms and rotations are chains of operators, one after the other through memory
-  double loss_bytes = 0;     // of the loss's traffic for each 16-bit logit; 0: what the system's calibration says
-  double host = 1;           // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
-  double contention = 0;     // seconds that computation loses for each second of communication beside it
-  double stragglers = 0;     // share of an iteration's work that replicas wait, for each doubling of the nodes
-  double grouped_rate = 1;   // share of the products' rate that experts' products in one kernel reach
-  double grouped_fill = 0;   // tokens with which those of an expert issued by itself reach half; 0: one kernel
-  double imbalance = 1;      // tokens of the fullest rank of experts over the mean
-  bool pads_experts = true;  // experts of a capacity compute as many rows; else only what exceeds it is dropped
-  bool node_copies = false;  // all-to-all sends a token once to a node, however many of its experts lie there
+  double traffic = 1;     // of norms, activations, layouts: bytes, in units of those that layer.h counts
+  bool eager = false;     // RMSNorms and rotations are chains of operators, one after the other through memory
+  double loss_bytes = 0;  // of the loss's traffic for each 16-bit logit; 0: what the system's calibration says
+  double host = 1;        // host time of an operator, in units of the system's; 0: compiled programs, CUDA graphs
+  bool whole_parameters = false;    // ZeRO 1 gives whole parameters to ranks, who broadcast them in turn after the step
+  double contention = 0;            // seconds that computation loses for each second of communication beside it
+  double stragglers = 0;            // share of an iteration's work that replicas wait, for each doubling of the nodes
+  double grouped_rate = 1;          // share of the products' rate that experts' products in one kernel reach
+  double grouped_fill = 0;          // tokens with which those of an expert issued by itself reach half; 0: one kernel
+  double imbalance = 1;             // tokens of the fullest rank of experts over the mean
+  bool pads_experts = true;         // experts of a capacity compute as many rows; else only what exceeds it is dropped
+  bool node_copies = false;         // all-to-all sends a token once to a node, however many of its experts lie there
   bool quantised_dispatch = false;  // it sends tokens in the products' precision
   double exchange_units = 0;        // units that sending tokens to experts takes from work beside; 0: as contention
   bool fused_experts = false;       // a rank's experts are one operator, which applies the activation and quantises

@@ -170,7 +170,7 @@ double outside_bound(const Model& model, const System& system, const Plan& plan,
   const double replicas = sync.gather + sync.reduce;
   const double moved = sync.gather_moved + sync.reduce_moved;
   const double shown = (sent.steady * (1 - boundaries * beside) + sent.ends) * sent.crossing + sent.embedding +
-                       sync.copied + replicas - possible * (replicas - plan.stack.contention * moved);
+                       sync.alone + replicas - possible * (replicas - plan.stack.contention * moved);
   return shown + system.calibration.iteration_seconds +
          operators.memory_bound_seconds(system.calibration.optimizer_bytes_per_param *
                                         stepped_parameters(plan, params));

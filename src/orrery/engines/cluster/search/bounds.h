@@ -75,8 +75,9 @@ double folded_floor(const Plan& plan, const Pipeline& pipe);
 // The same for so many microbatches, whatever the turns.
 double turns_bound(const Pipeline& pipe, double microbatches, double late = 0);
 
-// The least seconds that come to these: what communication outside of the stages shows, whatever it goes beside, and
-// the optimiser's step. Of turns it knows the schedule alone; what is offloaded only adds.
+// The least seconds that come to these: what communication outside of the stages shows, whatever it goes beside
+// (owners' broadcasts, which nothing is beside, whole), and the optimiser's step. Of turns it knows the schedule alone;
+// what is offloaded only adds.
 double outside_bound(const Model& model, const System& system, const Plan& plan,
                      const machine::OperatorModel& operators);
 

@@ -66,6 +66,7 @@ inline void random_question(Draw& draw, const Model& model, Plan& plan) {
   if (draw.once_in(2)) plan.stack.name = static_cast<StackName>(draw.below(4));
   if (draw.once_in(3)) plan.stack.state_bytes = 12, plan.stack.reserve = 0.1, plan.stack.context_bytes = 1e8;
   plan.stack.eager = draw.once_in(3);
+  plan.stack.whole_parameters = draw.once_in(3);
   plan.stack.late_gradients = draw.once_in(3);
   plan.stack.keeps_core = draw.once_in(3);
   plan.stack.loss_chunks = draw.once_in(3) ? 8 : 1;
