@@ -19,29 +19,33 @@ namespace {
 
 constexpr std::int32_t kMostTokens = 1 << 30;
 constexpr std::size_t kMostErrors = 20;
-constexpr std::int32_t kMooncakeTokens = 512;
+constexpr std::int32_t kMooncakeTokens = 512, kBailianTokens = 16;  // of each of `hash_ids`
 constexpr double kMostContent = 0x1p40;
 
 // How one kind of trace names what is needed.
 struct Dialect {
   std::string_view time, prompt, output;
   double nanoseconds = 1e9;  // of a unit of time; 0: dates. No name of a time: there is none
+  std::int32_t content_tokens = kMooncakeTokens;
+  std::string_view mark = output;  // what tells it from others that are named alike
 };
 constexpr std::array<Dialect, 4> kTables = {{{"TIMESTAMP", "ContextTokens", "GeneratedTokens", 0},
                                              {"Timestamp", "Request tokens", "Response tokens"},
                                              {"arrived_at", "num_prefill_tokens", "num_decode_tokens"},
                                              {"", "num_prefill_tokens", "num_decode_tokens"}}};
-constexpr std::array<Dialect, 6> kLines = {{{"timestamp", "input_length", "output_length", 1e6},
-                                            {"arrival_time", "input_toks", "output_toks"},
-                                            {"arrival_time_ns", "input_toks", "output_toks", 1},
-                                            {"", "input_length", "output_length"},
-                                            {"", "input_toks", "output_toks"},
-                                            {"", "prompt_len", "output_len"}}};
+constexpr std::array<Dialect, 7> kLines = {
+    {{"timestamp", "input_length", "output_length", 1e9, kBailianTokens, "chat_id"},
+     {"timestamp", "input_length", "output_length", 1e6},
+     {"arrival_time", "input_toks", "output_toks"},
+     {"arrival_time_ns", "input_toks", "output_toks", 1},
+     {"", "input_length", "output_length"},
+     {"", "input_toks", "output_toks"},
+     {"", "prompt_len", "output_len"}}};
 
 [[noreturn]] void refuse_kind(const std::shared_ptr<const base::SourceFile>& file) {
-  base::fail(
-      "O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
-      "traces are tables of Azure, BurstGPT and Vidur, and JSON of Mooncake, LLMServingSim and counted ShareGPT");
+  base::fail("O2079", "this is no trace of requests that is known", {file, 1, 1, 1},
+             "traces are tables of Azure, BurstGPT and Vidur, and JSON of Mooncake, Bailian, LLMServingSim and "
+             "counted ShareGPT");
 }
 
 // "2023-11-16 18:17:03.9799600" in nanoseconds.
@@ -168,7 +172,8 @@ class Reader {
           {file_, 1, 1, 1},
           "count them: a table of `num_prefill_tokens,num_decode_tokens`, or lines with `prompt_len` and `output_len`");
     const auto dialect = std::find_if(kLines.begin(), kLines.end(), [&](const Dialect& d) {
-      return (d.time.empty() || first.find(d.time)) && first.find(d.prompt) && first.find(d.output);
+      return (d.time.empty() || first.find(d.time)) && first.find(d.prompt) && first.find(d.output) &&
+             first.find(d.mark);
     });
     if (dialect == kLines.end()) refuse_kind(file_);
     const std::array<std::string_view, 3> names = {dialect->time, dialect->prompt, dialect->output};
@@ -188,12 +193,13 @@ class Reader {
       base::Location where = item.where;
       where.file = file_;
       where.column = 1;
-      add(values, dialect->nanoseconds, where, item.find("hash_ids") ? &item.find("hash_ids")->value : nullptr);
+      add(values, dialect->nanoseconds, where, item.find("hash_ids") ? &item.find("hash_ids")->value : nullptr,
+          dialect->content_tokens);
     }
   }
 
   void add(const std::array<std::optional<double>, 3>& values, double unit, const base::Location& where,
-           const json::Node* contents) {
+           const json::Node* contents, std::int32_t content_tokens = 0) {
     static constexpr std::array<const char*, 3> kWhat = {"time", "number of its prompt's tokens",
                                                          "number of its answer's tokens"};
     for (std::size_t v = 0; v < 3; ++v)
@@ -224,8 +230,17 @@ class Reader {
     request.arrival_ns = base::saturated(time - *first_ + 0.5);
     request.prompt = static_cast<std::int32_t>(prompt);
     request.output = static_cast<std::int32_t>(output);
-    if (contents != nullptr) {
-      request.content_tokens = kMooncakeTokens;
+    if (contents != nullptr && !contents->items.empty()) {
+      request.content_tokens = content_tokens;
+      const auto ids = static_cast<double>(contents->items.size()), blocks = prompt / content_tokens;
+      if (ids != std::ceil(blocks) && ids != std::floor(blocks)) {  // some leave out a last one that is not full
+        found_
+            .error("O2079",
+                   fmt::format("{} `hash_ids` of {} tokens each are not a prompt of {:g}", ids, content_tokens, prompt),
+                   where)
+            .hint("Mooncake's traces have one of each 512 tokens, Bailian's (`chat_id`) one of each 16");
+        return;
+      }
       for (const json::Node& id : contents->items) {
         if (!id.is_number() || !(id.number >= 0 && id.number < kMostContent)) {
           found_.error("O2079", "`hash_ids` are numbers from 0 to below 2^40", where);

@@ -30,6 +30,8 @@ TEST(RequestTrace, OfEachKindIsTheSame) {
         "arrived_at,num_prefill_tokens,num_decode_tokens\r\n0.25,374,44\r\n1.75,5,6\r\n",
         "{\"timestamp\": 1000, \"input_length\": 374, \"output_length\": 44, \"hash_ids\": []}\n\n"
         "{\"timestamp\": 2500, \"input_length\": 5, \"output_length\": 6, \"hash_ids\": []}\n",
+        "{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 61.25, \"input_length\": 374, \"output_length\": 44}\n"
+        "{\"chat_id\": 2, \"parent_chat_id\": 1, \"timestamp\": 62.75, \"input_length\": 5, \"output_length\": 6}\n",
         "{\"request_id\": \"a\", \"input_toks\": 374, \"output_toks\": 44, \"arrival_time\": 7.5}\n"
         "{\"request_id\": \"b\", \"input_toks\": 5, \"output_toks\": 6, \"arrival_time\": 9.0}",
         "{\"input_toks\": 374, \"output_toks\": 44, \"arrival_time_ns\": 0}\n"
@@ -71,6 +73,19 @@ TEST(RequestTrace, OfLengthsAloneHasNoTimes) {
   EXPECT_EQ(refusal("[]").first, 1);
   EXPECT_EQ(refusal("[{\"id\": \"a\", \"conversations\": [{\"from\": \"human\", \"value\": \"Hi\"}]}]").second,
             "these are conversations as texts: how many tokens they have is a matter of the model's tokenizer");
+}
+
+TEST(RequestTrace, OfBailianSharesBlocksOfSixteenTokens) {
+  const auto requests = read(R"({"chat_id": 3, "timestamp": 0.5, "input_length": 33, "output_length": 4,)"
+                             R"( "hash_ids": [7, 9, 8]})");
+  EXPECT_EQ(requests.at(0).content_tokens, 16);
+  EXPECT_EQ(requests.at(0).contents.size(), 3U);
+}
+
+TEST(RequestTrace, OfOtherBlocksThanItsKindIsRefused) {
+  constexpr const char* kLine = R"("timestamp": 0, "input_length": 33, "output_length": 4, "hash_ids": [7, 9, 8]})";
+  EXPECT_EQ(refusal(std::string("{") + kLine).second, "3 `hash_ids` of 512 tokens each are not a prompt of 33");
+  EXPECT_EQ(refusal(std::string("{\"chat_id\": 1, ") + kLine).first, -1);
 }
 
 TEST(RequestTrace, KeepsContents) {

@@ -21,6 +21,11 @@ std::string in_words(const ServedKind& kind) {
                      kind.experts ? "experts" : "dense");
 }
 
+// Its family: up to the first dash behind a digit, "H100" of "H100-SXM5-80GB", "RTX-PRO-6000", "TPU-v5e".
+std::string family(const std::string& name) {
+  return name.substr(0, name.find('-', std::min(name.find_first_of("0123456789"), name.size())));
+}
+
 // How many times a length is beyond what is near the measured ones; 1: it is not.
 double beyond(const Span& span, double value) {
   return std::max({1.0, span.least / kNear / value, value / (span.most * kNear)});
@@ -30,9 +35,8 @@ double beyond(const Span& span, double value) {
 
 ServedKind kind_of(const serving::ServedModel& model, const cluster::System& system,
                    const serving::Deployment& deployment) {
-  const std::string& name = system.accelerator.name;
   const double bytes = machine::bytes_per_element(deployment.precision);
-  return {std::string(serving::rules(deployment.engine).name), name.substr(0, name.find('-')),
+  return {std::string(serving::rules(deployment.engine).name), family(system.accelerator.name),
           bytes < 1   ? 4
           : bytes < 2 ? 8
                       : 16,

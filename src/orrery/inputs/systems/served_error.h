@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 3> kServedFigures = {"tpot_s", "tt
 // Runs that are alike.
 struct ServedKind {
   std::string engine;       // "vllm"
-  std::string accelerator;  // the first word of its name: "H100"
+  std::string accelerator;  // its family: "H100", "RTX-PRO-6000"
   int bits = 16;            // of products
   bool experts = false;
 

@@ -50,13 +50,23 @@ Count most_that_fits(const serving::ServedModel& model, const cluster::System& s
   return most;
 }
 
-// Whether TensorRT-LLM must cut it: what one step cannot read, it refuses else.
-bool has_long_prompts(const Deployment& d, const ServedAnswer& answer) {
-  const serving::Lengths& prompt = answer.load.prompt;
-  Count longest = prompt.kind == serving::Lengths::Kind::kLogNormal ? std::numeric_limits<Count>::max()
-                                                                    : base::saturated(prompt.average() + 0.5);
-  for (const Count tokens : prompt.samples) longest = std::max(longest, tokens);
-  return longest > d.max_batched_tokens;
+Count longest(const serving::Lengths& of) {
+  if (of.kind == serving::Lengths::Kind::kLogNormal) return std::numeric_limits<std::int32_t>::max();
+  Count out = base::saturated(of.average() + 0.5);
+  for (const Count tokens : of.samples) out = std::max(out, tokens);
+  return out;
+}
+
+// What TensorRT-LLM may read at once is a prompt, of who may be paused also what it has produced.
+bool cuts_prompts(const serving::KvMemory& memory, const Deployment& d, const serving::Load& load) {
+  const Count context = base::saturated(load.prompt.average() + load.output.average() + 0.5);
+  return cuts_prompts(memory, d, longest(load.prompt) + (d.evicts ? longest(load.output) - 1 : 0), context);
+}
+
+// What copies in the host's memory may have; of a `--host-hit`, which has no size, a name stands for it.
+std::string host_size(const ServedAnswer& answer, const char* option, double size, const char* unknown) {
+  if (answer.offload > 0) return fmt::format("{}{:.4g}", option, size);
+  return answer.load.host_hit > 0 ? fmt::format("{}{}", option, unknown) : "";
 }
 
 std::string vllm(const Deployment& d, const std::string& model, Count context, const ServedAnswer& answer) {
@@ -72,14 +82,17 @@ std::string vllm(const Deployment& d, const std::string& model, Count context, c
 }
 
 // What its command line does not know stands in a file.
-std::string trtllm(const Deployment& d, const std::string& model, const ServedAnswer& answer) {
+std::string trtllm(const Deployment& d, const std::string& model, const serving::KvMemory& memory,
+                   const ServedAnswer& answer) {
   std::string more, caches = d.cache_precision == Precision::kFp8 ? "dtype: fp8" : "";
-  if (answer.offload > 0)
-    caches += fmt::format("{}host_cache_size: {:.0f}", caches.empty() ? "" : ", ", answer.offload * 1e9);
+  const double host = answer.offload * 1e9;
+  if (host > 0 || answer.load.host_hit > 0)
+    caches += (caches.empty() ? "" : ", ") + std::string("host_cache_size: ") +
+              (host > 0 ? fmt::format("{:.0f}", host) : "HOST_BYTES");
   if (!caches.empty()) more = "kv_cache_config: {" + caches + "}";
   const auto also = [&](const char* what) { more += std::string(more.empty() ? "" : ", ") + what; };
   if (d.dp > 1) also("enable_attention_dp: true");
-  if (has_long_prompts(d, answer)) also("enable_chunked_prefill: true");
+  if (cuts_prompts(memory, d, answer.load)) also("enable_chunked_prefill: true");
   if (d.synchronous) also("disable_overlap_scheduler: true");
   if (d.evicts) also("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   return fmt::format(
@@ -113,27 +126,28 @@ std::string note(const Deployment& d, const std::string& model, const ServedAnsw
   if (d.drafted > 0)
     out += fmt::format("; {} guessed token{} a step, by drafts that the checkpoint has or you name", d.drafted,
                        d.drafted == 1 ? "" : "s");
+  if (answer.load.host_hit > 0) out += "; HOST_...: memory for as many copies as `--host-hit` finds";
   if (!pool.empty()) out += fmt::format("; {}, with the engine's own transfer of keys and values", pool);
   return out.empty() ? "" : "  # " + (out.starts_with("; ") ? out.substr(2) : out);
 }
 
-std::string command(const Deployment& d, const std::string& asked, double caches, Count context,
+std::string command(const Deployment& d, const std::string& asked, const serving::KvMemory& memory, Count context,
                     const ServedAnswer& answer, const std::string& pool) {
   const std::string model = checkpoint(asked);
   const std::string start = d.engine == Engine::kVllm          ? vllm(d, model, context, answer)
-                            : d.engine == Engine::kTensorRtLlm ? trtllm(d, model, answer)
+                            : d.engine == Engine::kTensorRtLlm ? trtllm(d, model, memory, answer)
                                                                : sglang(d, model, answer);
   // Of all ranks of a replica, in GiB.
   const double host = answer.offload * 1e9 * static_cast<double>(d.tp * d.pp) / (1 << 30);
   std::string offload;
-  if (host > 0 && d.engine == Engine::kVllm)
-    offload = fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.4g}", host);
-  else if (host > 0 && d.engine == Engine::kSglang)
-    offload = fmt::format(" --enable-hierarchical-cache --hicache-size {:g}", answer.offload);
+  if (d.engine == Engine::kVllm)
+    offload = host_size(answer, " --kv-offloading-backend native --kv-offloading-size ", host, "HOST_GIB");
+  else if (d.engine == Engine::kSglang)
+    offload = host_size(answer, " --enable-hierarchical-cache --hicache-size ", answer.offload, "HOST_GB");
   // On processors, vLLM is told what caches may have, in whole GiB.
   const bool here = answer.system == kThisMachine;
   const std::string first = here && d.engine == Engine::kVllm
-                                ? fmt::format("VLLM_CPU_KVCACHE_SPACE={:.0f} ", std::floor(caches / (1 << 30)))
+                                ? fmt::format("VLLM_CPU_KVCACHE_SPACE={:.0f} ", std::floor(memory.caches / (1 << 30)))
                                 : "";
   const std::string device = here && d.engine == Engine::kSglang ? " --device cpu" : "";
   return first + start + device + offload + note(d, model, answer, pool);
@@ -144,7 +158,7 @@ std::string command(const Deployment& d, const std::string& asked, double caches
 std::string launch_command(const std::string& asked, const serving::ServedModel& model, const serving::PoolKinds& on,
                            const ServedAnswer& answer) {
   const auto of = [&](const Deployment& d, const cluster::System& system, const std::string& pool) {
-    return command(d, asked, kv_memory(model, system, d).caches, most_that_fits(model, system, d), answer, pool);
+    return command(d, asked, kv_memory(model, system, d), most_that_fits(model, system, d), answer, pool);
   };
   const auto pool = [&](const char* what, const cluster::System& system) {
     return on.prompts.system == on.decoding.system ? what : fmt::format("{} on {}", what, system.name);

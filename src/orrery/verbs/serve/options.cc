@@ -80,8 +80,8 @@ void declare_load(CommandLine& line, ServeRequest& request) {
                  "Users that each send the next request once they have the answer");
   declare_number(line, "--rate", "REQUESTS", request.rate, "Requests a second, at random times");
   line.text("--trace", request.trace, "FILE",
-            "Requests of Azure, BurstGPT, Vidur, Mooncake, LLMServingSim or ShareGPT (counted), in the place of "
-            "lengths and rate");
+            "Requests of Azure, BurstGPT, Vidur, Mooncake, Bailian, LLMServingSim or ShareGPT (counted), in the place "
+            "of lengths and rate");
   line.share("--prefix-hit", request.prefix_hit, "Share of prompts' tokens that caches have");
   line.share("--host-hit", request.host_hit, "The same of copies in the host's memory, behind those");
   line.count("--requests-per-user", request.requests_per_user,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/numbers/whole_number.h"
 #include "orrery/base/text/long_text_file.h"
 #include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/search/front.h"
@@ -86,6 +87,37 @@ void warn_of_queue(ServedAnswer& out) {
                              "bursts, of which the time to the first token is a rough mean",
                              share * 100))
         .hint("`--simulate` has their waiting");
+}
+
+// Where blocks limit who runs, engines admit on a prompt's blocks and preempt once they lack: users that the closed
+// form lets wait before their first token may wait behind it. Little's law says how long, so far may either be off.
+void widen_by_preemption(ServedAnswer& out) {
+  const Deployment& d = out.first().deployment;
+  const serving::Service& s = out.first().service;
+  if (!out.load.concurrency || out.prompts() || (d.engine == serving::Engine::kTensorRtLlm && !d.evicts)) return;
+  const double groups = std::min(static_cast<double>(d.replicas * d.dp), *out.load.concurrency);
+  const Count prompt = base::saturated(out.load.prompt.average() + 0.5);
+  const Count each = s.memory.blocks_for(prompt, std::min(d.max_batched_tokens, prompt));
+  const double begun = std::floor(static_cast<double>(s.memory.blocks) / static_cast<double>(std::max<Count>(1, each)));
+  const double admitted =
+      std::min(*out.load.concurrency, groups * std::min(begun, static_cast<double>(d.max_sequences)));
+  const bool full = s.occupancy * (s.running + 1) >= s.running;
+  const double waiting = admitted - s.running * groups;
+  if (!full || waiting < 1) return;
+  const double tokens = out.load.output.average(), wait = waiting * tokens / s.output_tokens_per_s;
+  const double between = wait / std::max(1.0, tokens - 1);
+  ServingError& error = out.expected_error;
+  if (error.ttft) *error.ttft += wait / std::max(s.ttft.mean - wait, s.step.seconds);
+  if (error.tpot) *error.tpot += between / (s.tpot + between);
+  error.widen(1, error.ttft ? ", of loads that blocks hold" : "");
+  if (out.simulation) return;
+  out.warnings
+      .warning(
+          "O2086",
+          fmt::format("blocks hold {:.4g} requests to their ends, but {} admits {:.4g} and preempts them later: up "
+                      "to {:.3g} s of what they wait for first tokens lie behind these",
+                      s.running * groups, serving::rules(d.engine).name, admitted, wait))
+      .hint("`--simulate` preempts as the engine does");
 }
 
 // Measured runs were of steady loads; where nothing simulates the trace's bursts, nobody knows what they do.
@@ -335,6 +367,7 @@ ServedAnswer serve(const ServeRequest& request) {
                  "simulate fewer: `--requests 100000`");
     }
   }
+  widen_by_preemption(out);
   if (out.timed) say_of_bursts(out);
   warn_of_queue(out);
   return out;

@@ -109,10 +109,18 @@ void ServedSystems::warn_of_searches(ServedAnswer& out) const {
 }
 
 void ServedSystems::check(const ServeRequest& r, const serving::ServedModel& model, base::Diagnostics& warnings) const {
-  for (const SystemReading& reading : readings_)
-    if (reading.chip != nullptr)
-      warn_of_words(*reading.chip, static_cast<int>(8 * machine::bytes_per_element(*r.precision)), "weights have",
-                    "timed", "take a `--precision` of the same width, or another `datawidth`", warnings);
+  const auto bits = [](machine::Precision p) { return static_cast<int>(8 * machine::bytes_per_element(p)); };
+  for (const SystemReading& reading : readings_) {
+    if (reading.chip == nullptr) continue;
+    warn_of_words(*reading.chip, bits(*r.precision), "weights have", "timed",
+                  "take a `--precision` of the same width, or a chip whose `datawidth` is that", warnings);
+    const auto& storages = reading.chip->chip().storages;
+    if (r.cache_precision && !storages.empty() && bits(*r.cache_precision) != storages.back().word_bits)
+      warnings
+          .warning("O1394", fmt::format("keys and values of {} bits are read as the chip's words of {}",
+                                        bits(*r.cache_precision), storages.back().word_bits))
+          .hint("`--kv-dtype` changes here how many of them the memory holds, and no time");
+  }
   if (!measures()) return;
   base::Diagnostics found;
   const auto computes = [](machine::Precision p) {

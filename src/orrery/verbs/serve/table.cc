@@ -162,10 +162,11 @@ std::string serve_table(const ServedAnswer& a) {
       return simulated > 0 ? fmt::format("{:+.1f} %", (closed / simulated - 1) * 100) : "-";
     };
     out += line("simulated",
-                fmt::format("{} requests, {} steps, {} preemptions: {} between tokens, {} first token, p99 "
-                            "{} ({} to {})",
-                            m.requests.size(), m.steps, m.preemptions, seconds(m.tpot_mean), seconds(m.ttft_mean),
-                            seconds(m.ttft_p99.value), seconds(m.ttft_p99.low), seconds(m.ttft_p99.high)));
+                fmt::format("{} requests, {} steps, {} preemptions: {:.4g} tokens/s, {} between tokens, {} first "
+                            "token, p99 {} ({} to {})",
+                            m.requests.size(), m.steps, m.preemptions, m.output_tokens_per_s, seconds(m.tpot_mean),
+                            seconds(m.ttft_mean), seconds(m.ttft_p99.value), seconds(m.ttft_p99.low),
+                            seconds(m.ttft_p99.high)));
     const Service& closed = a.first().service;
     const std::string last = closed.ttft.p99 > 0 ? fmt::format(", p99 {}", off(closed.ttft.p99, m.ttft_p99.value)) : "";
     out += line("", fmt::format("the {} {} and {} off these{}",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -85,6 +86,26 @@ double Deployment::tokens_per_step_variance() const {
   double squares = 1, all = 1;
   for (base::Count i = 1; i <= drafted; ++i) squares += static_cast<double>(2 * i + 1) * (all *= acceptance);
   return squares - tokens_per_step() * tokens_per_step();
+}
+
+// E(n) = 1 + sum of P(a step has j) E(n - j), of a few tokens. Of more, Wald's: n and the j - 1 at most that the last
+// step has beyond the end, on average E j (j - 1) / (2 E j), at E j a step.
+double Deployment::steps_for(double tokens) const {
+  constexpr std::size_t kExact = 64;
+  const double mean = tokens_per_step();
+  if (!guesses_vary()) return mean > 1 ? std::ceil(tokens / mean) : tokens;
+  if (tokens >= static_cast<double>(kExact))
+    return (tokens + (tokens_per_step_variance() / mean + mean - 1) / 2) / mean;
+  std::array<double, kExact + 2> steps = {};
+  for (std::size_t n = 1; n < steps.size(); ++n) {
+    steps[n] = 1;
+    const std::size_t most = static_cast<std::size_t>(drafted) + 1;
+    double right = 1;  // the first j - 1 guesses are
+    for (std::size_t j = 1; j <= std::min(n - 1, most); ++j, right *= acceptance)
+      steps[n] += right * (j < most ? 1 - acceptance : 1) * steps[n - j];
+  }
+  const auto below = static_cast<std::size_t>(std::max(0.0, tokens));
+  return std::lerp(steps[below], steps[below + 1], std::max(0.0, tokens) - static_cast<double>(below));
 }
 
 void check(const Deployment& d, base::Diagnostics& found) {

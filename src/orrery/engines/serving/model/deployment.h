@@ -63,6 +63,7 @@ struct Deployment {
   base::Count queries() const { return 1 + drafted; }  // of a decoding sequence in a step
   double tokens_per_step() const;                      // that it goes on by, on average,
   double tokens_per_step_variance() const;             // and the variance of that
+  double steps_for(double tokens) const;               // in which it goes on by so many, where it ends, on average
   bool guesses_vary() const { return drafted > 0 && acceptance > 0 && acceptance < 1; }  // how many are right
 
   bool operator==(const Deployment&) const = default;

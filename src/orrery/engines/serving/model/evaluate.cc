@@ -32,6 +32,8 @@
 // A measured run begins with all users at once, whose prompts queue: where each sends `waves` requests, one of them has
 // waited for half of those prompts.
 //
+// It ends with its last request, and counts all tokens over all of that time: waves of R, the last one of fewer.
+//
 //   users      at most R run, R = min(max_sequences, blocks / blocks of a request); the others wait, and what they wait
 //              is R's throughput on them. A request holds its longest where all are at one point of their lives, its
 //              prompt and half of its output where they are spread
@@ -80,7 +82,7 @@ class Cycles {
         fresh_(std::max(1.0, prompt_ * (1 - load.prefix_hit - load.host_hit))),
         copies_(copies),
         output_(load.output.average()),
-        further_((output_ - 1) / d_.tokens_per_step()),
+        further_(d_.steps_for(output_ - 1)),
         queries_(static_cast<double>(d_.queries())),
         together_(load.concurrency && !load.output.varies() && !d_.guesses_vary()),
         drift_(load.concurrency ? drift(load) : std::numeric_limits<double>::infinity()) {}
@@ -336,6 +338,16 @@ double beyond_steady(const Cycle& cycle, double users, double waves) {
   return early + at_once + std::lerp(together, spread, cycle.share) * cycle.seconds;
 }
 
+// Until the last request of `waves` from each user has ended: as many run as can, and of those that all begin and end
+// together the last ones are fewer. After the last wave no prompts come.
+double until_all_end(const Cycles& cycles, const Cycle& cycle, double users, double waves) {
+  const double less = cycle.last_less * (cycles.output() - 1), most = cycle.users;
+  if (users <= most) return waves * (cycle.seconds + beyond_steady(cycle, users, waves)) - less;
+  const double all = users * waves, whole = std::floor(all / most), left = all - whole * most;
+  const double together = whole * cycle.seconds + (left > 0 ? cycles.of(left).seconds : 0);
+  return std::lerp(together, all / most * cycle.seconds, cycle.share) + cycle.first_ttft - cycle.early_ttft - less;
+}
+
 }  // namespace
 
 void add_prices(double accelerators, double usd_per_hour, double watts, Service& out) {
@@ -394,6 +406,7 @@ Service evaluate(const ServedModel& model, const cluster::System& system, const 
     cycle = users > most ? full : cycles.of(users, true);
     each = cycle.users / cycle.seconds;
     out.ttft.mean = cycle.ttft + beyond_steady(cycle, users, load.waves) + (all - users) / each;
+    if (load.waves > 0) each = std::min(each, all * load.waves / until_all_end(cycles, cycle, users, load.waves));
     each *= active;
   } else {
     out.stable = *load.rate < out.capacity;

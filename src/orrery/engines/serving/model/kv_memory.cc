@@ -195,4 +195,10 @@ double max_concurrency(const KvMemory& memory, const Deployment& d, Count contex
                    : static_cast<double>(memory.blocks) / static_cast<double>(each);
 }
 
+bool cuts_prompts(const KvMemory& memory, const Deployment& d, Count longest, Count context) {
+  const Count held = base::saturated(max_concurrency(memory, d, context));
+  const Count beside = std::max<Count>(0, std::min(d.max_sequences, held) - 1);
+  return longest > d.max_batched_tokens - beside * d.queries();
+}
+
 }  // namespace orrery::serving

@@ -44,4 +44,8 @@ KvMemory kv_memory(const ServedModel& model, const cluster::System& system, cons
 // Sequences of so many tokens that the blocks hold at once, as engines print it: a fraction counts.
 double max_concurrency(const KvMemory& memory, const Deployment& deployment, base::Count context);
 
+// Whether TensorRT-LLM has to cut prompts (`enable_chunked_prefill`): where the longest does not fit into a step beside
+// a query of every other sequence that may run, of requests of `context` tokens. Uncut, it would run alone.
+bool cuts_prompts(const KvMemory& memory, const Deployment& deployment, base::Count longest, base::Count context);
+
 }  // namespace orrery::serving

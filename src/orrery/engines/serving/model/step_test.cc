@@ -4,6 +4,7 @@
 
 #include "orrery/describe/workload/layers_ahead.h"
 #include "orrery/engines/serving/model/kv_memory.h"
+#include "orrery/engines/serving/model/load.h"
 #include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/engines/serving/model/serving_test_util.h"
 
@@ -180,6 +181,27 @@ TEST_F(Step, ReadsPickedKeysAlone) {
   EXPECT_GT(with_index.seconds(decoding(8, 60000)), few.seconds(decoding(8, 60000)));
   EXPECT_LT(with_index.seconds(decoding(8, 60000)), whole.seconds(decoding(8, 60000)));
   EXPECT_LE(few.seconds(prompt(8192, 90000)), whole.seconds(prompt(8192, 90000)));
+}
+
+TEST_F(Step, OfGuessesAreAsManyAsDrawnOnesTakeToTheEnd) {
+  base::SplitMix random(7);
+  for (const base::Count drafted : {1, 3, 7})
+    for (const double acceptance : {0.0, 0.5, 0.8, 1.0}) {
+      const Deployment d = {.drafted = drafted, .acceptance = acceptance};
+      for (const int tokens : {1, 2, 5, 63, 64, 400}) {
+        constexpr int kDrawn = 20000;
+        double steps = 0;
+        for (int i = 0; i < kDrawn; ++i)
+          for (int made = 0; made < tokens; ++steps) {
+            base::Count right = 0;
+            while (right < drafted && uniform(random) < acceptance) ++right;
+            made += static_cast<int>(right) + 1;
+          }
+        EXPECT_NEAR(d.steps_for(tokens), steps / kDrawn, 0.015 * steps / kDrawn)
+            << drafted << " " << acceptance << " " << tokens;
+      }
+    }
+  EXPECT_EQ(Deployment{}.steps_for(3.5), 3.5);
 }
 
 TEST_F(Step, ReadsGuessesBesideWhatIsKnown) {

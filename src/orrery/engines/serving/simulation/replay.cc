@@ -386,6 +386,18 @@ class Run {
   std::int64_t now_ = 0, busy_ = 0;
 };
 
+// Of who may be paused, all that it has produced is read again.
+bool cuts_prompts(const Deployment& d, const KvMemory& memory, const std::vector<Request>& requests) {
+  double tokens = 0;
+  Count longest = 0;
+  for (const Request& request : requests) {
+    tokens += request.length();
+    longest = std::max<Count>(longest, d.evicts ? request.length() - 1 : request.prompt);
+  }
+  const Count mean = base::saturated(tokens / static_cast<double>(std::max<std::size_t>(1, requests.size())) + 0.5);
+  return cuts_prompts(memory, d, longest, std::max<Count>(1, mean));
+}
+
 }  // namespace
 
 void check(const Deployment& d, const SchedulerLimits& limits, const std::vector<Request>& requests,
@@ -457,9 +469,7 @@ SchedulerLimits limits_of(const Deployment& d, const KvMemory& memory, const std
       break;
     case Engine::kTensorRtLlm:
       out.schedule = d.evicts ? Schedule::kMaxUtilization : Schedule::kNoEvict;
-      out.chunked = std::any_of(requests.begin(), requests.end(), [&](const Request& request) {
-        return (d.evicts ? request.length() - 1 : request.prompt) > d.max_batched_tokens;
-      });
+      out.chunked = cuts_prompts(d, memory, requests);
       break;
     case Engine::kSglang:
       out.schedule = Schedule::kSglang;

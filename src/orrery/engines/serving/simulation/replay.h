@@ -86,7 +86,7 @@ void check(const Deployment& deployment, const SchedulerLimits& limits, const st
            base::Diagnostics& found);
 
 // The limits of a completed() deployment with so many blocks, by the engine's rules. TensorRT-LLM cuts prompts only
-// where one of the requests is longer than a step. Where layers keep different tokens, the pool has as many blocks as
+// where it must (cuts_prompts). Where layers keep different tokens, the pool has as many blocks as
 // hold the requests of mean length that fit.
 SchedulerLimits limits_of(const Deployment& deployment, const KvMemory& memory, const std::vector<Request>& requests);
 

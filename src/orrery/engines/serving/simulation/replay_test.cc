@@ -83,6 +83,15 @@ TEST_F(Simulate, OfOneUserHasTheClosedFormsFirstToken) {
   }
 }
 
+// Uncut, a prompt that has no place beside those that decode would wait until none does.
+TEST_F(Simulate, OfPromptsThatNearlyFillAStepIsAsFastAsOfShorterOnes) {
+  Deployment d;
+  d.engine = Engine::kTensorRtLlm;
+  const auto tokens = [&](base::Count prompt) { return run(users(16, prompt, 64), 160, d).output_tokens_per_s; };
+  const double longer = tokens(8193);
+  for (const base::Count prompt : {8160, 8185, 8191, 8192}) EXPECT_NEAR(tokens(prompt), longer, 0.1 * longer) << prompt;
+}
+
 TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
   std::vector<double> off;
   for (const base::Count most : {8, 32, 100})
@@ -105,6 +114,7 @@ TEST_F(Simulate, OfUsersBeyondThoseThatRunAgreesWithTheClosedForm) {
           near("ttft", closed.ttft.mean, s.ttft_mean);
           near("tpot", closed.tpot, s.tpot_mean);
           near("e2e", closed.e2e, s.e2e_mean);
+          near("output", closed.output_tokens_per_s, s.output_tokens_per_s);
         }
   std::sort(off.begin(), off.end());
   EXPECT_LT(off[off.size() / 2], 0.01);
