@@ -259,6 +259,14 @@ TEST(Train, TheErrorIsWidenedFarFromWhatWasMeasuredAndWhyIsSaid) {
   EXPECT_EQ(why(request), "no run with another `plan.stack.traffic` was measured");
   request.overrides = {{"plan.stack.attention_kernel", "cudnn"}};
   EXPECT_TRUE(train(request).expected_error) << "it is what the software has anyway";
+  request.stack = "torchtitan";
+  request.overrides = {{"plan.stack.eager", "true"}};
+  EXPECT_EQ(why(request), "no run with another `plan.stack.eager` was measured");
+  EXPECT_EQ(train(request).plan.stack.logit_bytes, 8.5) << "as PyTorch's FSDP: its own loss is compiled";
+  request.stack = "pytorch-fsdp";
+  EXPECT_NE(train(request).expected_error_of.find("pytorch-fsdp on H100 in 16 bits"), std::string::npos);
+  EXPECT_EQ(train(request).expected_error_of.find("eager"), std::string::npos) << "it was measured both ways";
+  request = llama3("dgx-h100");
   request.overrides = {{"system.accelerator.memory_bandwidth", "5TB/s"}};
   EXPECT_EQ(why(request), "no run with another `system.accelerator.memory_bandwidth` was measured");
   request.overrides = {{"plan.lora_rank", "16"}};

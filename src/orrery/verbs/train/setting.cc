@@ -285,16 +285,29 @@ void take_plan_file(const TrainRequest& request, Setting& setting) {
   setting.trained.stack_given = setting.trained.stack_given || setting.set.count("stack.name") > 0;
 }
 
-// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. Runs were
-// measured with and without compilation; what an accelerator or its host holds and costs changes no time.
+// An eager plan of software that compiles its loss keeps the logits that its kin keeps.
+void keep_eager_logits(const std::set<std::string>& set, cluster::Plan& plan) {
+  if (!plan.stack.eager || set.count("stack.eager") == 0 || set.count("stack.logit_bytes") > 0) return;
+  const auto load = [](cluster::StackName name) {
+    return formats::orrery::load_stack(catalogue_directory(), cluster::name_of(name, cluster::stacks())).stack;
+  };
+  if (!load(plan.stack.name).eager) plan.stack.logit_bytes = load(cluster::kin(plan.stack.name)).logit_bytes;
+}
+
+// A constant of the software or of the accelerator that is not what runs were predicted with; or nothing. Runs of
+// PyTorch's FSDP in 16 bits were measured with and without compilation; what an accelerator or its host holds and costs
+// changes no time.
 std::string changed_constant(const base::Overrides& system, const std::set<std::string>& plan, TrainedModel& trained) {
   cluster::Stack usual =
       formats::orrery::load_stack(catalogue_directory(), cluster::name_of(trained.plan.stack.name, cluster::stacks()))
           .stack;
   suit_kernel(trained.system, usual);
+  const bool both_ways = trained.plan.stack.name == cluster::StackName::kPytorchFsdp &&
+                         machine::bytes_per_element(trained.plan.precision) >= 2;
   const base::Fields now = cluster::fields(trained.plan.stack);
   for (const base::Field& field : cluster::fields(usual))
-    if (plan.count(field.path) > 0 && field.path != "stack.eager" && find_field(now, field.path)->get() != field.get())
+    if (plan.count(field.path) > 0 && !(both_ways && field.path == "stack.eager") &&
+        find_field(now, field.path)->get() != field.get())
       return "plan." + field.path;
   constexpr std::array<std::string_view, 5> kTimeless = {"accelerator.memory", "accelerator.power", "accelerator.pue",
                                                          "accelerator.price", "accelerator.host_memory"};
@@ -344,6 +357,7 @@ void read_setting(const TrainRequest& asked, Setting& setting) {
     if (formats::orrery::set_plan_field(trained.plan, known, field, found)) setting.asked.insert(field.path);
   setting.set.insert(setting.asked.begin(), setting.asked.end());
   found.throw_if_errors();
+  keep_eager_logits(setting.set, trained.plan);
   setting.changed = changed_constant(overrides.system, setting.set, trained);
   if (setting.changed.empty()) setting.changed = other_network(request, overrides.system, trained.system);
   check_interleaving(request, trained.plan);

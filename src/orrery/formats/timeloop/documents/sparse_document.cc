@@ -347,7 +347,7 @@ class SparseDocumentReader {
         error.hint(
             name.find("position") == std::string::npos
                 ? "`type` is `gating` or `skipping`"
-                : "the places of a tensor's own zeros are skipped by its `representation_format`; leave this out");
+                : "skipping by position is not modelled; operations that zeros save are `compute_optimization`");
         continue;
       }
       nest::AccessSaving saving;

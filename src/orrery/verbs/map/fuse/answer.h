@@ -109,6 +109,7 @@ struct BlockAnswer {
   bool searched = true;                   // false: the tree was given
   std::string infeasible;                 // why there is nothing
   std::vector<std::string> capacities;    // then: what storages hold
+  base::Diagnostics unmapped;             // then: operators of a native one that `map` cannot map either, and why
   base::Certificate certificate;
   bool ended_early = false;
 

@@ -15,6 +15,7 @@
 #include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/tree_file.h"
+#include "orrery/verbs/map/infeasible_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -211,9 +212,22 @@ HandedOn handed_on(const Chain& chain, const std::string& text) {
 }
 
 // Why there is nothing: an operator without a mapping, or a tensor that fits nowhere.
+// Of operators that cannot even be mapped alone, what `map` says.
+base::Diagnostics why_unmapped(const GroupedChain& found, MapOptions options) {
+  std::vector<LayerQuestion> asked;
+  for (std::size_t i = 0; i < found.chain.length; ++i)
+    for (const std::string& name : found.unmapped)
+      if (name == found.chain[i].question.name) asked.push_back(found.chain[i].question);
+  options.limits.explain = true;
+  base::Diagnostics out;
+  if (asked.empty()) return out;
+  for (const MappedLayer& layer : map_layers_together(asked, options, asked.size()).layers)
+    if (!layer.optimum.mapping) out.append({explain_no_mapping(layer)});
+  return out;
+}
+
 std::string why_nothing(const GroupedChain& found, const GroupOptions& how) {
   const Chain& chain = found.chain;
-  if (!found.unmapped.empty()) return fmt::format("`{}` has no mapping", found.unmapped.front());
   for (const HandedOn& one : how.handed_on) {
     const LayerQuestion& maker = chain[one.place].question;
     if (one.storage.empty()) continue;
@@ -357,6 +371,7 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   answer.certificate = found.certificate;
   answer.ended_early = found.ended_early;
   if (found.best.empty()) {
+    answer.unmapped = why_unmapped(found, options);
     answer.infeasible = why_nothing(found, how);
     return answer;
   }
