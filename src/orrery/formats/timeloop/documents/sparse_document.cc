@@ -344,10 +344,9 @@ class SparseDocumentReader {
           error.note(
               "Sparseloop defines gating and skipping in time; in space, instances without work would take that of "
               "others, and with it change which of them share a read");
-        error.hint(
-            name.find("position") == std::string::npos
-                ? "`type` is `gating` or `skipping`"
-                : "skipping by position is not modelled; operations that zeros save are `compute_optimization`");
+        error.hint(name.find("position") == std::string::npos
+                       ? "`type` is `gating` or `skipping`"
+                       : "skipping by position is not modelled; operations that zeros save are `compute_optimization`");
         continue;
       }
       nest::AccessSaving saving;

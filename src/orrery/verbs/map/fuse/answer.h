@@ -10,6 +10,7 @@
 #include "orrery/base/limits/certificate.h"
 #include "orrery/base/numbers/content_hash.h"
 #include "orrery/base/numbers/count.h"
+#include "orrery/inputs/layers/map_model.h"
 
 namespace orrery::verbs {
 
@@ -109,7 +110,7 @@ struct BlockAnswer {
   bool searched = true;                   // false: the tree was given
   std::string infeasible;                 // why there is nothing
   std::vector<std::string> capacities;    // then: what storages hold
-  base::Diagnostics unmapped;             // then: operators of a native one that `map` cannot map either, and why
+  std::vector<MappedLayer> unmapped;      // then: operators of a native one that have no mapping alone
   base::Certificate certificate;
   bool ended_early = false;
 

@@ -15,7 +15,6 @@
 #include "orrery/verbs/map/fuse/block_roofline.h"
 #include "orrery/verbs/map/fuse/native_tree.h"
 #include "orrery/verbs/map/fuse/tree_file.h"
-#include "orrery/verbs/map/infeasible_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -212,17 +211,16 @@ HandedOn handed_on(const Chain& chain, const std::string& text) {
 }
 
 // Why there is nothing: an operator without a mapping, or a tensor that fits nowhere.
-// Of operators that cannot even be mapped alone, what `map` says.
-base::Diagnostics why_unmapped(const GroupedChain& found, MapOptions options) {
+// The operators that cannot even be mapped alone, with the reason.
+std::vector<MappedLayer> unmapped(const GroupedChain& found, MapOptions options) {
   std::vector<LayerQuestion> asked;
   for (std::size_t i = 0; i < found.chain.length; ++i)
     for (const std::string& name : found.unmapped)
       if (name == found.chain[i].question.name) asked.push_back(found.chain[i].question);
+  if (asked.empty()) return {};
   options.limits.explain = true;
-  base::Diagnostics out;
-  if (asked.empty()) return out;
-  for (const MappedLayer& layer : map_layers_together(asked, options, asked.size()).layers)
-    if (!layer.optimum.mapping) out.append({explain_no_mapping(layer)});
+  std::vector<MappedLayer> out = map_layers_together(asked, options, asked.size()).layers;
+  std::erase_if(out, [](const MappedLayer& layer) { return layer.optimum.mapping.has_value(); });
   return out;
 }
 
@@ -371,7 +369,7 @@ BlockAnswer map_native_block(const BlockRequest& request) {
   answer.certificate = found.certificate;
   answer.ended_early = found.ended_early;
   if (found.best.empty()) {
-    answer.unmapped = why_unmapped(found, options);
+    answer.unmapped = unmapped(found, options);
     answer.infeasible = why_nothing(found, how);
     return answer;
   }

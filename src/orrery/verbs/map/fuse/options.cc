@@ -15,6 +15,7 @@
 #include "orrery/verbs/map/fuse/run.h"
 #include "orrery/verbs/map/fuse/table.h"
 #include "orrery/verbs/map/fuse/tree_picture.h"
+#include "orrery/verbs/map/infeasible_text.h"
 
 namespace orrery::verbs {
 namespace {
@@ -213,7 +214,8 @@ Outcome outcome_of_block(const BlockAnswer& answer, const Run& run) {
     reasons.error("O2110", "nothing was found before time or memory was up").hint("raise `--time-limit` or `--memory`");
     return {run.cut_short(), reasons.all()};
   }
-  if (!answer.unmapped.all().empty()) return {kNo, answer.unmapped.all()};
+  for (const MappedLayer& layer : answer.unmapped) reasons.append({explain_no_mapping(layer)});
+  if (!answer.unmapped.empty()) return {kNo, reasons.all()};
   auto& reason = reasons.error("O2110", fmt::format("nothing is allowed: {}", answer.infeasible));
   for (const std::string& capacity : answer.capacities) reason.note(capacity);
   reason.hint(answer.native ? "a larger memory (`--set`) or another place (`--hand-on`) makes room"
