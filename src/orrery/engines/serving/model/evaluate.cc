@@ -34,9 +34,9 @@
 //
 // It ends with its last request, and counts all tokens over all of that time: waves of R, the last one of fewer.
 //
-//   users      at most R run, R = min(max_sequences, blocks / blocks of a request); the others wait, and what they wait
-//              is R's throughput on them. A request holds its longest where all are at one point of their lives, its
-//              prompt and half of its output where they are spread
+//   users      at most R run, R = min(max_sequences, those that have room in the blocks: KvMemory::users); the others
+//              wait, and what they wait is R's throughput on them. A request holds its longest where all are at one
+//              point of their lives, its prompt and half of its output where they are spread
 //   arrivals   u solves u = rate x (N s), from below, where a request finds u others; waiting: waiting.h. Beyond the
 //              rate that R users reach the queue grows: not stable
 //
