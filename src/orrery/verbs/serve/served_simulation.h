@@ -1,6 +1,7 @@
 // The answer's deployment step by step.
 #pragma once
 
+#include "orrery/engines/serving/model/pools.h"
 #include "orrery/verbs/serve/answer.h"
 #include "orrery/verbs/serve/request.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/describe/machine/measured_operators.h"
+#include "orrery/engines/serving/model/pools.h"
 #include "orrery/engines/serving/model/served_roofline.h"
 #include "orrery/inputs/systems/machine_operators.h"
 #include "orrery/inputs/systems/system_reading.h"

@@ -1,3 +1,4 @@
+#include "orrery/inputs/layers/map_together.h"
 #include "orrery/verbs/map/fuse/native_block.h"
 
 #include <algorithm>
