@@ -1,5 +1,5 @@
-#include "orrery/inputs/layers/map_together.h"
 #include "orrery/verbs/map/fuse/native_block.h"
+#include "orrery/inputs/layers/map_together.h"
 
 #include <algorithm>
 #include <string>
