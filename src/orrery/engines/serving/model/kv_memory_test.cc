@@ -92,6 +92,22 @@ TEST(KvMemory, OfLayersWithWindowsIsOnePoolOfGroups) {
   EXPECT_EQ(memory(test_model(sizes)).groups.size(), 2U);
 }
 
+// One reads, the others decode: filled one by one, as many have room as that says, and not one more.
+TEST(KvMemory, HasRoomForWindowsThatAreWideWhileTheirPromptIsRead) {
+  KvMemory m;
+  m.block_tokens = 16;
+  m.groups = {{1, 0, false}, {5, 1024, false}, {5, 1024, false}};
+  for (const Count read : {Count{1}, Count{100}, Count{1000}, Count{8000}})
+    for (const Count length : {Count{8000}, Count{9000}, Count{20000}})
+      for (m.blocks = m.blocks_for(length, read); m.blocks < 9000; m.blocks += 97) {
+        Count fit = 1, held = m.blocks_for(length, read);
+        while (held + m.blocks_for(length, 1) <= m.blocks) held += m.blocks_for(length, 1), ++fit;
+        EXPECT_EQ(static_cast<Count>(m.users(length, read)), fit) << read << " of " << length << ", " << m.blocks;
+      }
+  m.groups = {{1, 0, false}};
+  EXPECT_DOUBLE_EQ(m.users(8000, 8000), static_cast<double>(m.blocks) / 500);
+}
+
 TEST(KvMemory, OfLatentsIsTheSameOnEveryRank) {
   workload::PlainTransformer sizes = test_sizes();
   sizes.layers = 8;
