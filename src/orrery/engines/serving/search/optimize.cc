@@ -177,18 +177,6 @@ class Search {
     return accelerators;
   }
 
-  double value_of(const Found& found) const {
-    switch (goal_) {
-      case Goal::kTokensPerAccelerator:
-        return -found.service.per_accelerator;
-      case Goal::kUsdPerMillionTokens:
-        return found.service.usd_per_million_tokens;
-      case Goal::kAccelerators:
-        break;
-    }
-    return static_cast<double>(found.deployment.accelerators());
-  }
-
   void try_one(const Shape& shape, Count replicas, double users, Best& out) const {
     const Machine& machine = space_.machines[shape.machine];
     Found found;
@@ -207,7 +195,7 @@ class Search {
       if (!out.nearest || limits_.used(found.service) < limits_.used(out.nearest->service)) out.nearest = found;
       return;
     }
-    found.value = value_of(found);
+    found.value = value_of(goal_, found.service, found.deployment.accelerators());
     if (!out.found || comes_before(found, 0, *out.found, 0)) out.found = found;
   }
 
@@ -265,6 +253,18 @@ std::vector<Shape> open_shapes(std::vector<Shape> shapes, Optimum& out) {
 }
 
 }  // namespace
+
+double value_of(Goal goal, const Service& service, Count accelerators) {
+  switch (goal) {
+    case Goal::kTokensPerAccelerator:
+      return -service.per_accelerator;
+    case Goal::kUsdPerMillionTokens:
+      return service.usd_per_million_tokens;
+    case Goal::kAccelerators:
+      break;
+  }
+  return static_cast<double>(accelerators);
+}
 
 Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits, const Load& load,
                  const base::Budget& budget, const SearchOptions& options) {

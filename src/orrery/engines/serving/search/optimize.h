@@ -78,6 +78,9 @@ struct SearchOptions {
   int threads = 1;      // changes the time only
 };
 
+// What is least for a goal: of tokens/s the negative.
+double value_of(Goal goal, const Service& service, base::Count accelerators);
+
 // Of deployments with equal values the one with fewer accelerators, then of less time between tokens, then the one that
 // the space lists first. The load is checked, with a rate or with users.
 Optimum optimize(const ServedModel& model, const Space& space, Goal goal, const ServiceLimits& limits, const Load& load,

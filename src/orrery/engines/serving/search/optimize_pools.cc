@@ -98,7 +98,7 @@ class PairSearch {
         found.service = evaluate(model_, on(pair), found.pools, load_);
         ++pair.evaluated;
         if (!limits_.allow(found.service, load_.rate)) continue;
-        found.value = value_of(found);
+        found.value = value_of(goal_, found.service, found.pools.accelerators());
         if (!pair.best || comes_before(found, *pair.best)) pair.best = found;
         if (load_.rate) break;  // more of them only cost more
       }
@@ -139,18 +139,6 @@ class PairSearch {
         break;
     }
     return a + b;
-  }
-
-  double value_of(const FoundPools& found) const {
-    switch (goal_) {
-      case Goal::kTokensPerAccelerator:
-        return -found.service.per_accelerator;
-      case Goal::kUsdPerMillionTokens:
-        return found.service.usd_per_million_tokens;
-      case Goal::kAccelerators:
-        break;
-    }
-    return static_cast<double>(found.pools.accelerators());
   }
 
   const ServedModel& model_;
